@@ -1,0 +1,116 @@
+// Translates between Python and the core, and nothing else. Searches run without the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <stdexcept>
+
+#include "branch_and_bound.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace treeproof;
+
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::vector<T> copy(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
+                   Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
+                   Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
+                   const std::vector<std::vector<Word>>& left_sets, std::int64_t band, bool majority) {
+  Forest forest;
+  forest.n_features = static_cast<int>(n_cells.size());
+  forest.n_classes = n_classes;
+  forest.n_cells = copy(n_cells);
+  forest.ordered = copy(ordered);
+  forest.roots = copy(roots);
+  forest.feature = copy(feature);
+  forest.cut = copy(cut);
+  forest.left = copy(left);
+  forest.right = copy(right);
+  forest.scores = copy(scores);
+  if (!majority) forest.values = copy(values);
+  for (const std::vector<Word>& set : left_sets) {
+    forest.set_begin.push_back(forest.left_sets.size());
+    forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
+  }
+  forest.band = band;
+  forest.vote = majority ? Vote::majority : Vote::mean;
+  forest.lay_out_words();
+  return forest;
+}
+
+// Stops at the deadline, and on a pending Python signal such as Ctrl-C, which is looked for every 20 ms.
+class Stopper {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  explicit Stopper(double seconds) {
+    const auto now = Clock::now();
+    next_signal_check_ = now + kSignalInterval;
+    // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
+    if (seconds < 3e7) deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  bool operator()() {
+    const auto now = Clock::now();
+    if (now >= deadline_) return true;
+    if (now >= next_signal_check_) {
+      next_signal_check_ = now + kSignalInterval;
+      nb::gil_scoped_acquire gil;
+      interrupted_ = PyErr_CheckSignals() != 0;
+    }
+    return interrupted_;
+  }
+
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  static constexpr auto kSignalInterval = std::chrono::milliseconds(20);
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point next_signal_check_;
+  bool interrupted_ = false;
+};
+
+nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+                       bool stays, int label, double seconds) {
+  Box box{copy(low), copy(high), copy(sets)};
+  if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
+      box.sets.size() != forest.words_begin.back())
+    throw std::invalid_argument("the box does not fit the forest");
+  Stopper stopper(seconds);
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = decide(forest, box, {stays ? ClaimKind::stays : ClaimKind::never, label}, [&] { return stopper(); });
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  const char* const names[] = {"entailed", "refuted", "stopped"};
+  nb::list core;
+  for (int f = 0; f < forest.n_features; ++f)
+    if (outcome.used[f]) core.append(f);
+  return nb::make_tuple(names[static_cast<int>(outcome.status)], core, nb::cast(outcome.witness), outcome.label,
+                        outcome.near_tie, outcome.boxes);
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
+  nb::class_<Forest>(module, "Forest")
+      .def_prop_ro("n_features", [](const Forest& forest) { return forest.n_features; })
+      .def("label", &Forest::label, "point"_a, "Class index that the model's own predict gives at a point of cells.")
+      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "seconds"_a,
+           "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).");
+  module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
+             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "band"_a, "majority"_a);
+}

@@ -1,0 +1,68 @@
+// A box: for each feature the cells it may still take, an interval if the feature is ordered, else a set of values.
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "forest.hpp"
+
+namespace treeproof {
+
+enum class Side : std::uint8_t { left = 1, right = 2, both = 3 };
+
+struct Box {
+  std::vector<Cell> low, high;  // of ordered features, inclusive
+  std::vector<Word> sets;       // of the others; Forest::words_begin tells where each starts
+
+  // The children of `node` that some point of the box reaches (given that some point reaches the node).
+  Side side(const Forest& forest, std::int32_t node) const {
+    const std::int32_t f = forest.feature[node];
+    const std::int32_t cut = forest.cut[node];
+    if (forest.ordered[f]) return high[f] <= cut ? Side::left : low[f] > cut ? Side::right : Side::both;
+    const Word* left = &forest.left_sets[forest.set_begin[cut]];
+    bool some_left = false, some_right = false;
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w, ++left) {
+      some_left |= (sets[w] & *left) != 0;
+      some_right |= (sets[w] & ~*left) != 0;
+    }
+    return some_left && some_right ? Side::both : some_left ? Side::left : Side::right;
+  }
+
+  // Keep only the cells that take this side of `node`; the side must be open.
+  void restrict(const Forest& forest, std::int32_t node, Side side) {
+    const std::int32_t f = forest.feature[node];
+    const std::int32_t cut = forest.cut[node];
+    if (forest.ordered[f]) {
+      if (side == Side::left) {
+        high[f] = cut;
+      } else {
+        low[f] = cut + 1;
+      }
+      return;
+    }
+    const Word* left = &forest.left_sets[forest.set_begin[cut]];
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w, ++left)
+      sets[w] &= side == Side::left ? *left : ~*left;
+  }
+
+  bool is_full(const Forest& forest, int f) const {
+    if (forest.ordered[f]) return low[f] == 0 && high[f] == forest.n_cells[f] - 1;
+    int n = 0;
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w) n += std::popcount(sets[w]);
+    return n == forest.n_cells[f];
+  }
+
+  // The point of the box with the least cell of each feature.
+  std::vector<Cell> first_point(const Forest& forest) const {
+    std::vector<Cell> point(low);
+    for (int f = 0; f < forest.n_features; ++f) {
+      if (forest.ordered[f]) continue;
+      std::size_t w = forest.words_begin[f];
+      while (sets[w] == 0) ++w;
+      point[f] = static_cast<Cell>((w - forest.words_begin[f]) * 64 + std::countr_zero(sets[w]));
+    }
+    return point;
+  }
+};
+
+}  // namespace treeproof

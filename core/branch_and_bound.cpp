@@ -1,0 +1,165 @@
+#include "branch_and_bound.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace treeproof {
+namespace {
+
+struct Pair {
+  int winner, loser;
+};
+
+// What one tree can still contribute to one pair within a box.
+struct Range {
+  std::int64_t most, least;
+};
+
+class Search {
+ public:
+  Search(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop)
+      : forest_(forest), start_(box), claim_(claim), must_stop_(must_stop), restricted_(forest.n_features) {
+    for (int f = 0; f < forest.n_features; ++f) restricted_[f] = !box.is_full(forest, f);
+    outcome_.used.assign(forest.n_features, 0);
+  }
+
+  Outcome run() {
+    for (const std::vector<Pair>& goal : goals())
+      if (!closes(goal)) break;
+    return std::move(outcome_);
+  }
+
+ private:
+  std::vector<std::vector<Pair>> goals() const {
+    std::vector<std::vector<Pair>> goals;
+    std::vector<Pair> beats_all;
+    for (int k = 0; k < forest_.n_classes; ++k) {
+      if (k == claim_.label) continue;
+      goals.push_back({{k, claim_.label}});
+      beats_all.push_back({claim_.label, k});
+    }
+    if (claim_.kind == ClaimKind::never) return {beats_all};
+    return goals;
+  }
+
+  // True if no point of the start box reaches the goal; otherwise the outcome says why not.
+  bool closes(const std::vector<Pair>& goal) {
+    std::vector<Box> open{start_};
+    while (!open.empty()) {
+      if (must_stop_()) {
+        outcome_.status = Status::stopped;
+        return false;
+      }
+      const Box box = std::move(open.back());
+      open.pop_back();
+      ++outcome_.boxes;
+      if (!examine(goal, box, open)) return false;
+    }
+    return true;
+  }
+
+  // Close the box, or split it into `open`; false if it was refuted.
+  bool examine(const std::vector<Pair>& goal, const Box& box, std::vector<Box>& open) {
+    const std::size_t n_pairs = goal.size();
+    upper_.assign(n_pairs, 0);
+    lower_.assign(n_pairs, 0);
+    std::int32_t branch_node = -1;
+    Side branch_side = Side::left;
+    std::int64_t widest = -1;
+    for (const std::int32_t root : forest_.roots) {
+      const std::int32_t top = descend(box, root);
+      range_.assign(n_pairs, {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
+      best_leaf_ = -1;
+      walk(goal, box, top);
+      std::int64_t width = 0;
+      for (std::size_t p = 0; p < n_pairs; ++p) {
+        upper_[p] += range_[p].most;
+        lower_[p] += range_[p].least;
+        width = std::max(width, range_[p].most - range_[p].least);
+      }
+      if (forest_.feature[top] >= 0 && width > widest) {
+        widest = width;
+        branch_node = top;
+        branch_side = best_leaf_ < forest_.right[top] ? Side::left : Side::right;
+      }
+    }
+    bool wins = true;
+    for (std::size_t p = 0; p < n_pairs; ++p) {
+      const std::int64_t least = theta(goal[p].winner, goal[p].loser);
+      if (upper_[p] < least - forest_.band) return true;
+      wins = wins && lower_[p] >= least + forest_.band;
+    }
+    if (wins || branch_node < 0) {
+      std::vector<Cell> point = box.first_point(forest_);
+      const int label = forest_.label(point);
+      if (claim_.violated_by(label)) {
+        outcome_.status = Status::refuted;
+        outcome_.witness = std::move(point);
+        outcome_.label = label;
+        outcome_.near_tie = !wins;
+        return false;
+      }
+      outcome_.near_tie = true;  // every tree is decided, so all points of the box have this label
+      return true;
+    }
+    const Side other = branch_side == Side::left ? Side::right : Side::left;
+    for (const Side side : {other, branch_side}) {  // the promising side is on top of the stack
+      open.push_back(box);
+      open.back().restrict(forest_, branch_node, side);
+    }
+    return true;
+  }
+
+  // The first node below `node` where the box goes both ways, or the leaf it reaches.
+  std::int32_t descend(const Box& box, std::int32_t node) {
+    while (forest_.feature[node] >= 0) {
+      const Side side = box.side(forest_, node);
+      if (side == Side::both) break;
+      note_use(node);
+      node = side == Side::left ? forest_.left[node] : forest_.right[node];
+    }
+    return node;
+  }
+
+  // Collect the range of every pair over the leaves below `node` that the box reaches.
+  void walk(const std::vector<Pair>& goal, const Box& box, std::int32_t node) {
+    node = descend(box, node);
+    if (forest_.feature[node] >= 0) {
+      walk(goal, box, forest_.left[node]);
+      walk(goal, box, forest_.right[node]);
+      return;
+    }
+    const std::int64_t* score = forest_.scores_of(node);
+    for (std::size_t p = 0; p < goal.size(); ++p) {
+      const std::int64_t difference = score[goal[p].winner] - score[goal[p].loser];
+      if (p == 0 && difference > range_[p].most) best_leaf_ = node;
+      range_[p].most = std::max(range_[p].most, difference);
+      range_[p].least = std::min(range_[p].least, difference);
+    }
+  }
+
+  // The proof relies on the restriction of a feature exactly where a test on it was decided.
+  void note_use(std::int32_t node) {
+    const std::int32_t f = forest_.feature[node];
+    if (restricted_[f]) outcome_.used[f] = 1;
+  }
+
+  const Forest& forest_;
+  const Box& start_;
+  const Claim claim_;
+  const Poll& must_stop_;
+  std::vector<std::uint8_t> restricted_;
+  Outcome outcome_;
+  std::vector<std::int64_t> upper_, lower_;
+  std::vector<Range> range_;
+  std::int32_t best_leaf_ = -1;
+};
+
+}  // namespace
+
+Outcome decide(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop) {
+  return Search(forest, box, claim, must_stop).run();
+}
+
+}  // namespace treeproof

@@ -1,0 +1,52 @@
+// The forest over cells, as the search sees it: flat arrays, integer scores, and the model's own arithmetic for
+// near-ties. Mirrors treeproof.cells.CellForest, whose docstrings define the meaning of every field.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace treeproof {
+
+using Cell = std::int32_t;
+using Word = std::uint64_t;
+
+enum class Vote { majority, mean };
+
+struct Forest {
+  int n_features = 0;
+  int n_classes = 0;
+  std::vector<Cell> n_cells;          // per feature
+  std::vector<std::uint8_t> ordered;  // per feature: splits are cuts of an order, else sets of values
+  std::vector<std::int32_t> roots;
+  std::vector<std::int32_t> feature;  // per node, -1 at leaves
+  std::vector<std::int32_t> cut;      // per node: last cell that goes left, or index of a left set
+  std::vector<std::int32_t> left, right;
+  std::vector<std::int64_t> scores;  // n_nodes x n_classes
+  std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
+  std::int64_t band = 0;
+  Vote vote = Vote::majority;
+
+  std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
+  std::vector<Word> left_sets;           // the sets of cells that go left, one after the other
+  std::vector<std::size_t> set_begin;    // per left set: its first word
+
+  // Derive words_begin from n_cells and ordered; call once, before the first box is made.
+  void lay_out_words();
+
+  bool goes_left(std::int32_t node, Cell cell) const {
+    const std::int32_t c = cut[node];
+    if (ordered[feature[node]]) return cell <= c;
+    return (left_sets[set_begin[c] + cell / 64] >> (cell % 64)) & 1U;
+  }
+
+  const std::int64_t* scores_of(std::int32_t node) const { return &scores[static_cast<std::size_t>(node) * n_classes]; }
+
+  // The class that the model's own predict gives at a point: integer votes, or double sums in tree order, divided by
+  // the number of trees; first maximum.
+  int label(const std::vector<Cell>& point) const;
+};
+
+// The least difference of scores with which `winner` beats `loser`: ties go to the class that comes first.
+inline std::int64_t theta(int winner, int loser) { return winner < loser ? 0 : 1; }
+
+}  // namespace treeproof

@@ -1,0 +1,1 @@
+"""Explanations of random forests, with proofs."""

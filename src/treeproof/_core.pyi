@@ -1,0 +1,20 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class Forest:
+    @property
+    def n_features(self) -> int: ...
+    def label(self, point: list[int]) -> int: ...
+    def decide(
+        self,
+        low: npt.NDArray[np.int32],
+        high: npt.NDArray[np.int32],
+        sets: npt.NDArray[np.uint64],
+        stays: bool,
+        label: int,
+        seconds: float,
+    ) -> tuple[str, list[int], list[int], int, bool, int]: ...
+
+def make_forest(**fields: Any) -> Forest: ...

@@ -1,0 +1,61 @@
+"""Every exception that treeproof raises on purpose.
+
+::
+
+    TreeproofError
+    ├── InputError            (ValueError)   a row, a feature or class name, an option that cannot be used
+    ├── UnsupportedModelError (TypeError)    a model, or a setting of it, that cannot be followed exactly
+    ├── NotFittedError        (scikit-learn's NotFittedError)
+    ├── ImportMismatchError   (ValueError)   the imported forest and its source predict differently
+    ├── ForestFormatError     (ValueError)   a saved forest that is damaged or not a forest
+    ├── UnsafeFileError       (ValueError)   a file that could run code when it is read
+    ├── UnsupportedQueryError (ValueError)   the chosen oracle does not take this question
+    ├── MissingExtraError     (ImportError)  an optional dependency is not installed
+    └── InternalError         (RuntimeError) a self-check failed: a bug in treeproof, nothing was returned
+
+A deadline is not an error: it is a status of the result.
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+
+class TreeproofError(Exception):
+    """Root of all exceptions raised on purpose by treeproof."""
+
+
+class InputError(TreeproofError, ValueError):
+    """A row, a name or an option cannot be used; the message says what was expected."""
+
+
+class UnsupportedModelError(TreeproofError, TypeError):
+    """The model, or one of its settings, cannot be followed exactly."""
+
+
+class NotFittedError(TreeproofError, _SklearnNotFittedError):  # type: ignore[misc]
+    """The model has not been fitted yet."""
+
+
+class ImportMismatchError(TreeproofError, ValueError):
+    """The imported forest predicts differently from its source on some row."""
+
+
+class ForestFormatError(TreeproofError, ValueError):
+    """A serialised forest is damaged, or is not a forest."""
+
+
+class UnsafeFileError(TreeproofError, ValueError):
+    """Reading the file could run code that came with it, and no consent was given."""
+
+
+class UnsupportedQueryError(TreeproofError, ValueError):
+    """The chosen oracle does not take this question; another one does."""
+
+
+class MissingExtraError(TreeproofError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class InternalError(TreeproofError, RuntimeError):
+    """A self-check of treeproof failed; please report it, no result was returned."""

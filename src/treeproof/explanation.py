@@ -1,0 +1,201 @@
+"""Results: frozen, printable, serialisable. What they say is never more than what was proved."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from treeproof.forest import Label
+from treeproof.space import Condition
+
+Value = float | Label
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How a result was found.
+
+    `entailed`, `refuted` and `unknown` count the oracle's answers, `remembered` the questions that earlier answers had
+    settled. `near_ties` counts answers that rest on float sums closer than rounding; they hold for trees added in their
+    own order, as scikit-learn does unless it predicts with several jobs.
+    """
+
+    oracle: str
+    seconds: float
+    entailed: int
+    refuted: int
+    unknown: int
+    remembered: int
+    near_ties: int
+
+
+@dataclass(frozen=True, slots=True)
+class Abductive:
+    """Features whose values alone force the prediction.
+
+    `status` is ``"minimal"`` (no feature can be dropped) or ``"sound"`` (the deadline came first: the features suffice,
+    but perhaps fewer would). With no features at all, the forest gives this label to every input.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> why = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary")).abductive(patient)
+    >>> print(why)
+    Yes, because
+      blocked-arteries = 1
+      chest-pain = 1
+    Proved: these 2 of 4 features force the prediction; none of them can be dropped.
+    """
+
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    label: Label
+    rule: tuple[Condition, ...]
+    instance: tuple[Value, ...]
+    status: Literal["minimal", "sound"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+
+    def __str__(self) -> str:
+        if not self.features:
+            return f"{self.label}, whatever the input\n{self._claim()}"
+        return "\n".join([f"{self.label}, because", *(f"  {condition}" for condition in self.rule), self._claim()])
+
+    def _claim(self) -> str:
+        if not self.features:
+            return "Proved: the forest gives every input this label."
+        are = f"these {len(self.features)} of {self.n_features} features force the prediction"
+        if len(self.features) == 1:
+            are = f"this 1 of {self.n_features} features forces the prediction"
+        if self.status == "sound":
+            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
+        dropped = "it cannot be dropped" if len(self.features) == 1 else "none of them can be dropped"
+        return f"Proved: {are}; {dropped}.{_near_ties(self.stats)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "abductive", **asdict(self)}
+
+    def _repr_html_(self) -> str:
+        conditions = [str(condition) for condition in self.rule] or ["whatever the input"]
+        return _card(f"{self.label}, because", conditions, self._claim())
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One feature's value before and after, as text."""
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrastive:
+    """Features whose change alone can give another prediction, with an input that shows it.
+
+    `status` is ``"minimal"`` (no proper subset can change the prediction in the way asked for), ``"sound"`` (the
+    deadline came first: the witness is right, but perhaps fewer features would do), ``"impossible"`` (proved: no input
+    at all gives the asked-for label) or ``"unknown"`` (the deadline came before any witness).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> change = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary")).contrastive(patient)
+    >>> print(change)
+    No instead of Yes, if
+      chest-pain: 1 -> 0
+    Proved: changing this 1 of 4 features suffices; it cannot be left out.
+    """
+
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    label: Label
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    changes: tuple[Changed, ...]
+    target: Label | None
+    instance: tuple[Value, ...]
+    status: Literal["minimal", "sound", "impossible", "unknown"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+
+    def __str__(self) -> str:
+        return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
+
+    def _title(self) -> str:
+        if self.witness is None:
+            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
+        return f"{self.witness_label} instead of {self.label}, if"
+
+    def _claim(self) -> str:
+        other = "another label" if self.target is None else f"the label {self.target}"
+        if self.status == "impossible":
+            return f"Proved: no input of the space gives {other}."
+        if self.status == "unknown":
+            return f"Not decided: the time was up before it was clear whether any input gives {other}."
+        one = len(self.features) == 1
+        are = f"changing {'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features suffices"
+        if self.status == "sound":
+            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
+        return f"Proved: {are}; {'it cannot' if one else 'none of them can'} be left out.{_near_ties(self.stats)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "contrastive", **asdict(self)}
+
+    def _repr_html_(self) -> str:
+        return _card(self._title(), [str(change) for change in self.changes], self._claim())
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (time was up).
+
+    `enough` is, when it holds, the features among them that the proof used.
+    """
+
+    holds: bool | None
+    features: tuple[int, ...]
+    label: Label
+    enough: tuple[int, ...] | None
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    stats: Statistics = field(compare=False)
+
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise ValueError("Whether the features force the prediction was not decided in time; see .holds.")
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds is None:
+            return "Not decided: the time was up."
+        if self.holds:
+            return f"Proved: these {len(self.features)} features force the prediction {self.label}."
+        return f"Refuted: with these {len(self.features)} features kept, {list(self.witness or ())} is {self.witness_label}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "verdict", **asdict(self)}
+
+
+def _near_ties(stats: Statistics) -> str:
+    if not stats.near_ties:
+        return ""
+    return " (Sums closer than rounding were met; they were decided as scikit-learn does with n_jobs=None.)"
+
+
+def _card(title: str, lines: Sequence[str], foot: str) -> str:
+    items = "".join(f"<li><code>{html.escape(line)}</code></li>" for line in lines)
+    return (
+        '<div style="border:1px solid currentColor;border-radius:6px;padding:.6em 1em;display:inline-block">'
+        f"<b>{html.escape(title)}</b><ul style='margin:.4em 0'>{items}</ul><small>{html.escape(foot)}</small></div>"
+    )

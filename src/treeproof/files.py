@@ -1,0 +1,209 @@
+"""Forests and models in files: an exact JSON form, scikit-learn models by skops, pickles only with consent."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import ForestFormatError, InputError, MissingExtraError, UnsafeFileError
+from treeproof.forest import Column, Forest
+
+FORMAT = "treeproof-forest"
+VERSION = 1
+
+_INTEGERS = ("roots", "feature", "subset", "left", "right")
+_KEYS = {"format", "version", "vote", "classes", "columns", "subsets", "threshold", "values", "importances", *_INTEGERS}
+
+
+def forest_to_json(forest: Forest) -> str:
+    """Return the forest as JSON text that `forest_from_json` turns into an equal forest, to the last bit.
+
+    Floats are written in hexadecimal, so no reader has to be trusted to round well.
+
+    >>> from treeproof.examples import heart_disease
+    >>> forest, _ = heart_disease()
+    >>> forest_from_json(forest_to_json(forest)) == forest
+    True
+    """
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "vote": forest.vote,
+        "classes": {"dtype": forest.classes.dtype.str, "labels": _plain(forest.classes.tolist())},
+        "columns": [
+            {"name": column.name, "categories": None if column.categories is None else _plain(column.categories)}
+            for column in forest.columns
+        ],
+        "importances": _hex(forest.importances),
+        "subsets": [sorted(subset) for subset in forest.subsets],
+        **{name: getattr(forest, name).tolist() for name in _INTEGERS},
+        "threshold": _hex(forest.threshold),
+        "values": [_hex(values) for values in forest.values],
+    }
+    return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+
+def forest_from_json(text: str) -> Forest:
+    """Return the forest that `forest_to_json` wrote; ForestFormatError names what is wrong with anything else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ForestFormatError(f"The text must be JSON. Got: {error}.") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ForestFormatError(f"The JSON must be an object with \"format\": \"{FORMAT}\", as save_forest writes it.")
+    if document.get("version") != VERSION:
+        raise ForestFormatError(
+            f"The forest's format version must be {VERSION}. Got {document.get('version')!r}; update treeproof."
+        )
+    missing, unknown = _KEYS - document.keys(), document.keys() - _KEYS
+    if missing or unknown:
+        raise ForestFormatError(f"The forest must have the keys {sorted(_KEYS)}. "
+                                f"Missing: {sorted(missing)}; unknown: {sorted(unknown)}.")
+    try:
+        return Forest(
+            vote=document["vote"],
+            classes=np.array(_labels(document["classes"]["labels"]), dtype=np.dtype(document["classes"]["dtype"])),
+            columns=tuple(
+                Column(_text(c["name"]), None if c["categories"] is None else tuple(_labels(c["categories"])))
+                for c in document["columns"]
+            ),
+            importances=np.array(_unhex(document["importances"])),
+            subsets=tuple(frozenset(_integers(subset)) for subset in document["subsets"]),
+            threshold=np.array(_unhex(document["threshold"])),
+            values=np.array([_unhex(values) for values in document["values"]]),
+            **{name: np.array(_integers(document[name])) for name in _INTEGERS},
+        )
+    except ForestFormatError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, IndexError) as error:
+        raise ForestFormatError(f"The forest's JSON is damaged: {type(error).__name__}: {error}.") from error
+
+
+def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
+    """Write the forest as JSON; the file is there whole or not at all.
+
+    >>> import tempfile, os
+    >>> from treeproof.examples import heart_disease
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_forest(heart_disease()[0], os.path.join(folder, "heart.json"))
+    ...     load_forest(os.path.join(folder, "heart.json"))
+    Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
+    """
+    write_whole(path, forest_to_json(forest).encode())
+
+
+def load_forest(path: str | os.PathLike[str]) -> Forest:
+    """Return the forest in a file written by `save_forest`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ForestFormatError(f"{path} must be a text file with a forest in JSON. Got: {error}.") from error
+    return forest_from_json(text)
+
+
+def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
+    """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
+
+    A pickle (also .joblib) can run any code when it is read, so it is read only with ``trust=True``.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        return load_forest(path)
+    if suffix == ".skops":
+        return _load_skops(path)
+    if suffix in (".pkl", ".pickle", ".joblib"):
+        if not trust:
+            raise UnsafeFileError(
+                f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
+                "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
+            )
+        import joblib
+
+        return joblib.load(path)
+    raise InputError(f"A model file must end in .json, .skops, .pkl, .pickle or .joblib. Got {path}.")
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model: a `Forest` as .json, a scikit-learn estimator as .skops or, imported, as .json."""
+    from treeproof.importers import import_model
+
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        save_forest(import_model(model), path)
+    elif suffix == ".skops" and not isinstance(model, Forest):
+        write_whole(path, _skops().dumps(model))
+    else:
+        raise InputError(f"A model can be saved as .json, or as .skops if it is a scikit-learn estimator. Got {path}.")
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that it appears whole or not at all, even when interrupted or out of space."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _load_skops(path: str | os.PathLike[str]) -> Any:
+    skops = _skops()
+    ours = {"treeproof.majority.MajorityForestClassifier", "sklearn.tree._tree.Tree"}
+    unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
+    if unknown:
+        raise UnsafeFileError(f"{path} must hold a scikit-learn or treeproof model only. It also names {unknown}.")
+    return skops.load(path, trusted=sorted(ours))
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtraError("Files in skops format need skops: pip install 'treeproof[cli]'.") from error
+    return skops.io
+
+
+def _hex(values: Any) -> list[str | None]:
+    return [None if value != value else float(value).hex() for value in values.tolist()]
+
+
+def _unhex(values: Any) -> list[float]:
+    return [float("nan") if value is None else float.fromhex(value) for value in values]
+
+
+def _plain(labels: Any) -> list[Any]:
+    for label in labels:
+        if not isinstance(label, str | int | float):
+            raise InputError(f"Only labels that are text, numbers or booleans can be saved. Got {label!r}.")
+    return list(labels)
+
+
+def _labels(labels: Any) -> list[Any]:
+    if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
+        raise ForestFormatError("Labels must be a list of texts, numbers or booleans.")
+    return labels
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ForestFormatError(f"A column's name must be text. Got {value!r}.")
+    return value
+
+
+def _integers(values: Any) -> list[int]:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise ForestFormatError("Indices must be a list of whole numbers.")
+    return values

@@ -1,0 +1,324 @@
+"""The canonical forest: flat arrays, a decision rule, and the reference ``predict`` that proofs are about.
+
+Invariant of import: ``forest.predict(X) == model.predict(X)`` bit for bit, for every X that the model accepts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.errors import ForestFormatError, InputError
+
+Vote = Literal["majority", "mean"]
+Label = str | int | float | bool
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.float32]
+
+LEAF = -1
+LARGEST = np.finfo(np.float32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One input column of a model: its name and, if it is categorical, its categories.
+
+    A categorical column holds the index of a category; a numeric one (``categories is None``) a finite float32.
+
+    Examples
+    --------
+    >>> Column("colour", ("red", "green")).categories
+    ('red', 'green')
+    """
+
+    name: str
+    categories: tuple[Label, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """An immutable tree ensemble with exactly the ``predict`` of the model it came from.
+
+    The nodes of all trees lie in one set of arrays, each tree contiguous, every child behind its parent. A numeric node
+    sends x to the left iff ``x <= threshold``, a categorical one iff x is in ``subsets[subset]``.
+
+    Thresholds are stored as the largest float32 that goes left. Inputs are float32 (scikit-learn casts them), so this
+    is the same split, and two float64 thresholds with no float32 between them become one.
+
+    Parameters
+    ----------
+    roots
+        Index of each tree's first node, ascending; the first is 0.
+    feature, threshold, subset, left, right
+        Per node: column tested (-1 at leaves), threshold (NaN where there is none), index into `subsets` (-1 where
+        there is none), children (-1 at leaves).
+    values
+        Per node the value of each class; zero at inner nodes.
+    subsets
+        Sets of category indices used by categorical nodes.
+    classes
+        Class labels, in the order in which ties are resolved.
+    columns
+        The model's input columns.
+    importances
+        Importance of each column; it orders the search and never changes what is proved.
+    vote
+        ``"majority"``: each tree votes for the first maximum of its leaf, ties go to the first class (Breiman 2001).
+        ``"mean"``: leaf values are added in float64 in tree order, divided by the number of trees, first maximum.
+
+    Examples
+    --------
+    >>> from treeproof.examples import heart_disease
+    >>> forest, patient = heart_disease()
+    >>> forest.n_trees, forest.predict([patient])
+    (3, array(['Yes'], dtype='<U3'))
+    """
+
+    roots: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    subset: IntArray
+    left: IntArray
+    right: IntArray
+    values: FloatArray
+    subsets: tuple[frozenset[int], ...]
+    classes: npt.NDArray[Any]
+    columns: tuple[Column, ...]
+    importances: FloatArray
+    vote: Vote
+
+    def __post_init__(self) -> None:
+        for name, dtype in _ARRAYS.items():
+            try:
+                array = np.array(getattr(self, name), dtype=dtype)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise ForestFormatError(f"'{name}' must be an array of {dtype.__name__}. Got: {error}.") from error
+            if name == "threshold":
+                array = _largest_float32_at_most(array)
+            self._freeze(name, array)
+        self._freeze("classes", np.array(self.classes))
+        _validate(self)
+
+    def _freeze(self, name: str, array: npt.NDArray[Any]) -> None:
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of input columns."""
+        return len(self.columns)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+        return tuple(column.name for column in self.columns)
+
+    def with_vote(self, vote: Vote) -> Forest:
+        """Return the same trees under another decision rule."""
+        if vote not in get_args(Vote):
+            raise InputError(f"The 'vote' parameter must be one of {get_args(Vote)}. Got {vote!r} instead.")
+        return self if vote == self.vote else dataclasses.replace(self, vote=vote)
+
+    def apply(self, X: Any) -> IntArray:
+        """Return the leaf (node index) that each row reaches in each tree, shape (n_rows, n_trees)."""
+        from treeproof.rows import as_rows
+
+        return self.route(as_rows(X, self.columns))
+
+    def route(self, rows: Rows) -> IntArray:
+        """Return what `apply` does, for rows that are float32 already, with categories given by index."""
+        at = np.tile(self.roots, (len(rows), 1))
+        while True:
+            inner = self.feature[at] != LEAF
+            if not inner.any():
+                return at
+            row, _ = np.nonzero(inner)
+            node = at[inner]
+            x = rows[row, self.feature[node]]
+            goes_left = x <= self.threshold[node]
+            for i in np.flatnonzero(self.subset[node] >= 0):
+                goes_left[i] = int(x[i]) in self.subsets[self.subset[node[i]]]
+            at[inner] = np.where(goes_left, self.left[node], self.right[node])
+
+    def decide(self, leaves: IntArray) -> npt.NDArray[np.intp]:
+        """Return the class index for each row of leaves, in the model's own arithmetic."""
+        if self.vote == "majority":
+            votes = self.leaf_class[leaves]
+            counts = np.zeros((len(leaves), self.n_classes), dtype=np.int64)
+            np.add.at(counts, (np.arange(len(leaves))[:, None], votes), 1)
+            return np.argmax(counts, axis=1)
+        # scikit-learn's own order of operations: one tree after the other, then one division. numpy's sum() over
+        # the tree axis adds pairwise and would decide near-ties differently.
+        total = np.zeros((len(leaves), self.n_classes))
+        for tree in range(self.n_trees):
+            total += self.values[leaves[:, tree]]
+        total /= self.n_trees
+        return np.argmax(total, axis=1)
+
+    @cached_property
+    def leaf_class(self) -> npt.NDArray[np.intp]:
+        """Per node the first maximum of its values: the vote of a leaf under majority vote."""
+        return np.argmax(self.values, axis=1)
+
+    def predict_index(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return the index of the predicted class of each row."""
+        return self.decide(self.apply(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class label of each row, bit for bit as the source model does."""
+        return np.asarray(self.classes[self.predict_index(X)])
+
+    def class_index(self, label: Any) -> int:
+        """Return the index of a class label."""
+        for index, known in enumerate(self.classes.tolist()):
+            if known == label and isinstance(known, bool) == isinstance(label, bool | np.bool_):
+                return index
+        raise InputError(f"The class must be one of {self.classes.tolist()}. Got {label!r} instead.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Forest):
+            return NotImplemented
+        return (
+            all(np.array_equal(getattr(self, n), getattr(other, n), equal_nan=True) for n in _ARRAYS)
+            and self.classes.dtype == other.classes.dtype
+            and self.classes.tolist() == other.classes.tolist()
+            and (self.subsets, self.columns, self.vote) == (other.subsets, other.columns, other.vote)
+        )
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return (
+            f"Forest({self.n_trees} trees, {self.n_nodes} nodes, {self.n_columns} columns, "
+            f"{self.n_classes} classes, {self.vote} vote)"
+        )
+
+
+_ARRAYS: dict[str, type] = {
+    "roots": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "subset": np.int32,
+    "left": np.int32,
+    "right": np.int32,
+    "values": np.float64,
+    "importances": np.float64,
+}
+
+
+def _largest_float32_at_most(threshold: FloatArray) -> FloatArray:
+    """Return the largest float32 <= threshold: -inf where none is finite, the largest float32 for all above it."""
+    with np.errstate(over="ignore"):
+        nearest = threshold.astype(np.float32)
+    below = np.nextafter(nearest, np.float32(-np.inf))
+    floor = np.where(nearest.astype(np.float64) > threshold, below, nearest)
+    return np.where(floor > LARGEST, LARGEST, floor).astype(np.float64)
+
+
+def _validate(forest: Forest) -> None:
+    """Raise ForestFormatError unless the arrays describe proper trees over the declared columns and classes."""
+
+    def require(condition: Any, message: str) -> None:
+        if not condition:
+            raise ForestFormatError(message)
+
+    n_nodes = len(forest.feature)
+    for name in ("threshold", "subset", "left", "right"):
+        require(
+            getattr(forest, name).shape == (n_nodes,),
+            f"'{name}' must have one entry for each of the {n_nodes} nodes. Got shape {getattr(forest, name).shape}.",
+        )
+    require(forest.classes.ndim == 1 and len(forest.classes) >= 1, "A forest must have at least one class.")
+    labels = forest.classes.tolist()
+    require(len(set(labels)) == len(labels), f"Class labels must differ. Got {labels}.")
+    require(
+        forest.values.shape == (n_nodes, forest.n_classes),
+        f"'values' must have shape {(n_nodes, forest.n_classes)}. Got {forest.values.shape}.",
+    )
+    require(np.isfinite(forest.values).all(), "Leaf values must be finite numbers.")
+    require(forest.vote in get_args(Vote), f"'vote' must be one of {get_args(Vote)}. Got {forest.vote!r}.")
+    require(len(forest.columns) >= 1, "A forest must have at least one column.")
+    require(
+        len(set(forest.column_names)) == len(forest.columns),
+        f"Column names must differ. Got {list(forest.column_names)}.",
+    )
+    require(
+        forest.importances.shape == (len(forest.columns),) and np.isfinite(forest.importances).all(),
+        "'importances' must hold one finite number for each column.",
+    )
+
+    roots = forest.roots
+    require(roots.ndim == 1 and len(roots) >= 1, "A forest must have at least one tree.")
+    require(
+        roots[0] == 0 and (np.diff(roots) > 0).all() and roots[-1] < n_nodes,
+        "'roots' must start at 0, ascend, and point at nodes.",
+    )
+    leaf = forest.feature == LEAF
+    require(
+        ((forest.feature >= LEAF) & (forest.feature < len(forest.columns))).all(),
+        f"'feature' must be -1 at leaves and below {len(forest.columns)} elsewhere.",
+    )
+    require(
+        (forest.left[leaf] == LEAF).all() and (forest.right[leaf] == LEAF).all() and (forest.subset[leaf] == LEAF).all(),
+        "A leaf must have no children and no subset.",
+    )
+    # Every child lies behind its parent in the same tree and has one parent: no cycles, nothing shared or left over.
+    end = np.append(roots[1:], n_nodes)[np.searchsorted(roots, np.arange(n_nodes), side="right") - 1]
+    inner = np.flatnonzero(~leaf)
+    children = np.concatenate([forest.left[inner], forest.right[inner]])
+    parents = np.concatenate([inner, inner])
+    require(
+        ((children > parents) & (children < end[parents])).all(),
+        "Every child must lie behind its parent and inside the same tree.",
+    )
+    n_parents = np.bincount(children, minlength=n_nodes)
+    expected = np.ones(n_nodes, dtype=np.int64)
+    expected[roots] = 0
+    require((n_parents == expected).all(), "Every node but a root must have exactly one parent.")
+
+    categorical = np.array([column.categories is not None for column in forest.columns])
+    has_subset = forest.subset[inner] >= 0
+    require(
+        (has_subset == categorical[forest.feature[inner]]).all(),
+        "Categorical columns must be split by subsets, and numeric ones by thresholds.",
+    )
+    require((forest.subset < len(forest.subsets)).all(), f"'subset' must be below {len(forest.subsets)}.")
+    require(
+        not np.isnan(forest.threshold[inner[~has_subset]]).any(),
+        "The threshold of a numeric split must be a number. Got NaN.",
+    )
+    for column in forest.columns:
+        if column.categories is not None:
+            require(
+                len(column.categories) >= 1 and len(set(column.categories)) == len(column.categories),
+                f"Column {column.name!r} must have at least one category, and no category twice.",
+            )
+    for node in inner[has_subset]:
+        categories = forest.columns[forest.feature[node]].categories
+        assert categories is not None
+        require(
+            all(0 <= code < len(categories) for code in forest.subsets[forest.subset[node]]),
+            f"Node {node} splits on a category that column {forest.columns[forest.feature[node]].name!r} does not have.",
+        )

@@ -1,0 +1,49 @@
+"""From a fitted model to a `Forest`. One file for each library; each registers here what it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treeproof.errors import UnsupportedModelError
+from treeproof.forest import Forest, Vote
+from treeproof.importers import sklearn
+
+_IMPORTERS = (sklearn,)
+
+
+def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
+    """Return the forest that predicts exactly as `model`, or under another vote of its trees.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier, or a `Forest`, which is returned as it is.
+    vote
+        ``None``: the model's own ``predict``. ``"majority"`` or ``"mean"``: that vote of the model's trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import_model(RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True)))
+    Forest(10 trees, ... nodes, 4 columns, 3 classes, mean vote)
+    """
+    if isinstance(model, Forest):
+        return model if vote is None else model.with_vote(vote)
+    for importer in _IMPORTERS:
+        if importer.takes(model):
+            return importer.load(model, vote)
+    raise UnsupportedModelError(
+        f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in _IMPORTERS)}; or a treeproof.Forest. "
+        f"Got {type(model).__name__} instead.{_hint(model)}"
+    )
+
+
+def _hint(model: Any) -> str:
+    if isinstance(model, type):
+        return " Pass a fitted instance, not the class."
+    if hasattr(model, "steps") or hasattr(model, "best_estimator_"):
+        return " Explain its final estimator, on data as that estimator sees it."
+    if getattr(model, "_estimator_type", None) == "regressor" or type(model).__name__.endswith("Regressor"):
+        return " Only classifiers are explained, not regressors."
+    return ""

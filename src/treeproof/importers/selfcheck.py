@@ -1,0 +1,54 @@
+"""A forest is compared with its source on import: a misread model must not be explained.
+
+This is a test, not a proof: what an importer accepts is decided by knowing the model's code (see the importers).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import ImportMismatchError
+from treeproof.forest import LARGEST, LEAF, Forest, Rows
+
+N_ROWS = 128
+
+
+def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
+    """Raise ImportMismatchError unless `predict` gives the forest's labels on rows on and beside its thresholds."""
+    rows = boundary_rows(forest, N_ROWS)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        expected = np.asarray(predict(rows))
+    got = forest.classes[forest.decide(forest.route(rows))]
+    for row, want, have in zip(rows, expected.tolist(), got.tolist(), strict=True):
+        if want != have:
+            raise ImportMismatchError(
+                f"The imported forest must predict as its source does. For the row {row.tolist()} the source gives "
+                f"{want!r} and the import {have!r}; please report this model."
+            )
+
+
+def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
+    """Return rows whose values lie on a threshold, on the next float32 to either side, or between thresholds."""
+    rng = np.random.default_rng(seed)
+    rows = np.empty((n_rows, forest.n_columns), dtype=np.float32)
+    numeric = (forest.feature != LEAF) & (forest.subset < 0)
+    for j, column in enumerate(forest.columns):
+        if column.categories is not None:
+            rows[:, j] = rng.integers(len(column.categories), size=n_rows)
+            continue
+        thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(np.float32)
+        thresholds = thresholds[np.isfinite(thresholds)]
+        if len(thresholds) == 0:
+            thresholds = np.zeros(1, dtype=np.float32)
+        on = rng.choice(thresholds, size=n_rows)
+        direction = rng.choice(np.array([-np.inf, np.inf], dtype=np.float32), size=n_rows)
+        between = rng.choice(thresholds, size=n_rows) / 2 + on / 2
+        choice = rng.integers(3, size=n_rows)
+        picked = np.select([choice == 0, choice == 1], [on, np.nextafter(on, direction)], between)
+        rows[:, j] = np.clip(picked, -LARGEST, LARGEST)
+    return rows

@@ -1,0 +1,172 @@
+"""scikit-learn's decision trees, random forests and extra trees, and what is derived from them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble._forest import BaseForest, ForestClassifier
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
+from sklearn.tree._tree import Tree
+from sklearn.utils.validation import check_is_fitted
+
+from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.forest import LEAF, Column, Forest, Vote
+from treeproof.importers.selfcheck import check_against
+from treeproof.majority import MajorityForestClassifier
+
+TAKES = (
+    "scikit-learn's DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, "
+    "treeproof.MajorityForestClassifier, and their subclasses"
+)
+
+# What a node of a fitted tree may carry. A field that is not here changes how rows are routed (native categorical
+# splits, for example), in a way that reading thresholds alone would get wrong.
+_NODE_FIELDS = {
+    "left_child",
+    "right_child",
+    "feature",
+    "threshold",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+    "missing_go_to_left",
+}
+
+# The methods that make up a prediction, and the implementations that are understood: the guarantee is about this
+# code. A subclass may change anything else.
+_FOREST_VOTE: dict[Any, Vote] = {
+    ForestClassifier.__dict__["predict_proba"]: "mean",
+    MajorityForestClassifier.__dict__["predict_proba"]: "majority",
+}
+
+
+def takes(model: Any) -> bool:
+    """Return whether the model is a tree classifier or a forest of them."""
+    return isinstance(model, ForestClassifier | DecisionTreeClassifier)
+
+
+def load(model: Any, vote: Vote | None) -> Forest:
+    """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's."""
+    try:
+        check_is_fitted(model)
+    except SklearnNotFittedError as error:
+        raise NotFittedError(
+            f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
+            "call its fit(X, y) first."
+        ) from error
+    if np.ndim(model.n_outputs_) or model.n_outputs_ != 1:
+        raise UnsupportedModelError(f"The model must have one output. Got {model.n_outputs_} outputs.")
+    if isinstance(model, ForestClassifier):
+        _require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
+        trees = list(model.estimators_)
+    else:
+        trees = [model]
+    own_vote = _own_vote(model, needed=vote is None)
+    forest = _flatten(model, trees, vote or own_vote)
+    check_against(forest, _source_predict(model, trees, vote))
+    return forest
+
+
+def _own_vote(model: Any, needed: bool) -> Vote:
+    """Return the vote that the model's own ``predict`` takes; refuse a ``predict`` that is not understood."""
+    if not isinstance(model, ForestClassifier):
+        if needed:
+            _require_known(model, "predict", [BaseDecisionTree.__dict__["predict"]])
+        return "majority"  # the first maximum of one leaf: both votes agree, and every oracle takes this one
+    if not needed:
+        return "mean"
+    _require_known(model, "predict", [ForestClassifier.__dict__["predict"], *_own(MajorityForestClassifier, "predict")])
+    _require_known(model, "predict_proba", list(_FOREST_VOTE))
+    return _FOREST_VOTE[inspect.getattr_static(model, "predict_proba")]
+
+
+def _own(cls: type, method: str) -> list[Any]:
+    return [cls.__dict__[method]] if method in cls.__dict__ else []
+
+
+def _require_known(model: Any, method: str, known: list[Any]) -> None:
+    # getattr_static sees an attribute set on the instance too, and runs no code of the model.
+    if not any(inspect.getattr_static(model, method, None) is function for function in known):
+        raise UnsupportedModelError(
+            f"{type(model).__name__} has its own '{method}', which treeproof does not know and so cannot prove "
+            "anything about. Pass a model that predicts as scikit-learn's own classes do, or explain the trees' "
+            'majority vote with vote="majority".'
+        )
+
+
+def _flatten(model: Any, trees: list[Any], vote: Vote) -> Forest:
+    n_classes = len(model.classes_)
+    parts: dict[str, list[Any]] = {name: [] for name in ("feature", "threshold", "left", "right", "values")}
+    roots, offset = [], 0
+    for tree in trees:
+        _require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
+        _require_known(tree, "_validate_X_predict", [BaseDecisionTree.__dict__["_validate_X_predict"]])
+        nodes = tree.tree_
+        if type(nodes) is not Tree:
+            raise UnsupportedModelError(f"A tree must be scikit-learn's own Tree. Got {type(nodes).__name__}.")
+        unknown = set(nodes.__getstate__()["nodes"].dtype.names) - _NODE_FIELDS
+        if unknown:
+            raise UnsupportedModelError(
+                f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
+                "Update treeproof, or train with an older scikit-learn."
+            )
+        if nodes.value.shape[1:] != (1, n_classes):
+            raise UnsupportedModelError(
+                f"Every tree must know all {n_classes} classes. Got leaf values of shape {nodes.value.shape[1:]}."
+            )
+        leaf = nodes.children_left == LEAF
+        roots.append(offset)
+        parts["feature"].append(np.where(leaf, LEAF, nodes.feature))
+        parts["threshold"].append(np.where(leaf, np.nan, nodes.threshold))
+        parts["left"].append(np.where(leaf, LEAF, nodes.children_left + offset))
+        parts["right"].append(np.where(leaf, LEAF, nodes.children_right + offset))
+        parts["values"].append(np.where(leaf[:, None], nodes.value[:, 0, :], 0.0))
+        offset += nodes.node_count
+    arrays = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+    if not np.isfinite(arrays["values"]).all():
+        raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
+    return Forest(
+        roots=np.array(roots, dtype=np.int32),
+        subset=np.full(offset, LEAF, dtype=np.int32),
+        subsets=(),
+        classes=model.classes_,
+        columns=tuple(Column(name) for name in _column_names(model)),
+        importances=np.nan_to_num(model.feature_importances_),
+        vote=vote,
+        **arrays,
+    )
+
+
+def _column_names(model: Any) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
+    """Return the function whose values the forest must reproduce, computed by scikit-learn alone."""
+    if vote is None:
+        sequential = copy.copy(model)
+        if hasattr(sequential, "n_jobs"):
+            sequential.n_jobs = None  # several jobs add probabilities in any order; the guarantee is for tree order
+        if hasattr(sequential, "verbose"):
+            sequential.verbose = 0
+        return sequential.predict
+    if vote not in ("majority", "mean"):
+        raise InputError(f"The 'vote' parameter must be 'majority' or 'mean'. Got {vote!r} instead.")
+
+    def predict(X: Any) -> Any:
+        leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]
+        if vote == "mean":
+            total = np.zeros_like(leaf_values[0])
+            for values in leaf_values:
+                total += values
+            return model.classes_[np.argmax(total / len(trees), axis=1)]
+        votes = [np.argmax(values, axis=1) for values in leaf_values]
+        counts = np.array([np.bincount(row, minlength=len(model.classes_)) for row in np.transpose(votes)])
+        return model.classes_[np.argmax(counts, axis=1)]
+
+    return predict

@@ -1,0 +1,28 @@
+"""Enumeration of all points: the reference for tests, hopeless on real forests."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+from treeproof.cells import CellForest
+from treeproof.query import Answer, Entailed, Query, Refuted, Unknown, restricted, violates
+
+
+class BruteOracle:
+    """Answers by trying every point of the domains; meant for forests with few cells."""
+
+    name = "brute"
+
+    def __init__(self, forest: CellForest) -> None:
+        self._forest = forest
+
+    def decide(self, query: Query) -> Answer:
+        """Answer the query; the core is all restricted features."""
+        for point in itertools.product(*query.domains):
+            if query.deadline is not None and time.monotonic() >= query.deadline:
+                return Unknown("deadline")
+            label = self._forest.label(point)
+            if violates(query.claim, label):
+                return Refuted(tuple(point), label)
+        return Entailed(restricted(self._forest, query.domains))

@@ -1,0 +1,82 @@
+"""The default oracle: exact branch and bound in the C++ core, for both votes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from treeproof import _core
+from treeproof.cells import CellForest
+from treeproof.query import Answer, Entailed, Query, Refuted, Stays, Unknown
+
+_WORD = 64
+
+
+class NativeOracle:
+    """Answers by branch and bound over boxes of cells; safe to share between threads."""
+
+    name = "native"
+
+    def __init__(self, forest: CellForest) -> None:
+        source = forest.source
+        self._forest = forest
+        # An ordered feature needs no words; the others hold one bit for each cell.
+        words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
+        self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
+        sizes = _feature_of_sets(forest)
+        self._core = _core.make_forest(
+            n_cells=np.array(forest.n_cells, dtype=np.int32),
+            ordered=np.array(forest.ordered, dtype=np.uint8),
+            n_classes=forest.n_classes,
+            roots=source.roots,
+            feature=forest.feature,
+            cut=forest.cut,
+            left=source.left,
+            right=source.right,
+            scores=np.ascontiguousarray(forest.scores).ravel(),
+            values=np.ascontiguousarray(source.values).ravel(),
+            left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+            band=forest.band,
+            majority=source.vote == "majority",
+        )
+
+    def decide(self, query: Query) -> Answer:
+        """Answer the query; the core is the features at whose splits the proof needed the restriction."""
+        forest = self._forest
+        low = np.zeros(forest.n_features, dtype=np.int32)
+        high = np.zeros(forest.n_features, dtype=np.int32)
+        sets = np.zeros(self._begin[-1], dtype=np.uint64)
+        for f, domain in enumerate(query.domains):
+            if forest.ordered[f]:
+                low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
+            else:
+                sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
+        seconds = math.inf if query.deadline is None else query.deadline - time.monotonic()
+        status, core, witness, label, near_tie, _ = self._core.decide(
+            low, high, sets, isinstance(query.claim, Stays), query.claim.label, seconds
+        )
+        if status == "entailed":
+            return Entailed(frozenset(core), near_tie)
+        if status == "refuted":
+            return Refuted(tuple(witness), label, near_tie)
+        return Unknown("deadline")
+
+
+def _bits(cells: Iterable[int], n_words: int) -> list[int]:
+    words = [0] * n_words
+    for cell in cells:
+        words[cell // _WORD] |= 1 << (cell % _WORD)
+    return words
+
+
+def _feature_of_sets(forest: CellForest) -> dict[int, int]:
+    """Return a feature whose splits use each left set; a set shared by features needs the words of the largest."""
+    owner: dict[int, int] = {}
+    for f in np.flatnonzero(~np.array(forest.ordered)).tolist():
+        for s in np.unique(forest.cut[forest.feature == f]).tolist():
+            if s not in owner or forest.n_cells[owner[s]] < forest.n_cells[f]:
+                owner[s] = f
+    return owner

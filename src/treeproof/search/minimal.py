@@ -1,0 +1,72 @@
+"""Subset-minimal explanations by canonical deletion.
+
+Abductive: in the given order, a feature is freed iff the rest still entails the claim. Contrastive, its dual: in the
+given order, a feature is fixed iff the rest, free, still refutes it. Which answer a question has does not depend on the
+oracle, so neither does the result.
+
+Jumping to a core (or to the features in which a witness differs) would be a shortcut to *some* minimal set, one that
+depends on which core the oracle happened to find; memory gives most of the speed without that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from treeproof.query import Entailed, Refuted, Unknown
+from treeproof.search.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficient:
+    """Features whose values alone force the claim; `minimal` unless the deadline came first."""
+
+    features: frozenset[int]
+    status: Literal["minimal", "sound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Features whose change alone can break the claim, with a witness; `minimal` unless the deadline came first."""
+
+    features: frozenset[int]
+    witness: Refuted
+    status: Literal["minimal", "sound"]
+
+
+def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None = None) -> Sufficient:
+    """Return a subset-minimal set of features that entails the claim.
+
+    `start` is a set that is known to entail it, by default all features: the instance itself satisfies the claim.
+    """
+    kept = memory.features if start is None else start
+    for feature in order:
+        if feature not in kept:
+            continue
+        answer = memory.ask(kept - {feature})
+        if isinstance(answer, Unknown):
+            return Sufficient(memory.smallest_core(kept), "sound")
+        if isinstance(answer, Entailed):
+            kept -= {feature}
+    return Sufficient(kept, "minimal")
+
+
+def contrastive(
+    memory: Memory, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None
+) -> Change:
+    """Return a subset-minimal set of features that, when freed, refutes the claim.
+
+    `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
+    """
+    freed = memory.features if start is None else start
+    for feature in order:
+        if feature not in freed:
+            continue
+        answer = memory.ask(memory.features - freed | {feature})
+        if isinstance(answer, Unknown):
+            return Change(memory.differences(witness), witness, "sound")
+        if isinstance(answer, Refuted):
+            witness = answer
+            freed -= {feature}
+    return Change(freed, witness, "minimal")

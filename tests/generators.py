@@ -1,0 +1,102 @@
+"""Random small forests, rows on and beside their thresholds, and brute-force answers about them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from treeproof.build import build_forest, isin, leaf, split
+from treeproof.cells import CellForest
+from treeproof.forest import Column, Forest, Vote
+from treeproof.query import Claim, Never, Query, Stays, violates
+from treeproof.space import Space
+
+THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 1.0 + 1e-12, float(np.float32(0.1)), 0.1, -2.0]
+
+
+def random_forest(
+    rng: np.random.Generator,
+    *,
+    vote: Vote = "majority",
+    n_columns: int = 4,
+    n_classes: int = 3,
+    n_trees: int = 5,
+    depth: int = 3,
+    categorical: bool = False,
+) -> Forest:
+    """A forest with few different thresholds (so that they repeat), ties, single-leaf trees and near-tied values."""
+    columns: list[str | Column] = [f"c{j}" for j in range(n_columns)]
+    if categorical:
+        columns[0] = Column("c0", ("red", "green", "blue", "grey"))
+    numeric = [c for c in columns if isinstance(c, str)]
+
+    def values() -> Any:
+        if vote == "majority" or rng.random() < 0.3:
+            return int(rng.integers(n_classes))
+        counts = rng.integers(0, 4, n_classes) + (rng.random(n_classes) < 0.1)
+        return list(counts / counts.sum()) if counts.sum() else [1.0 / n_classes] * n_classes
+
+    def node(level: int) -> Any:
+        if level == 0 or rng.random() < 0.15:
+            return leaf(values())
+        if categorical and rng.random() < 0.4:
+            chosen = [c for c in ("red", "green", "blue", "grey") if rng.random() < 0.5]
+            return isin("c0", chosen, node(level - 1), node(level - 1))
+        return split(str(rng.choice(numeric)), float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1))
+
+    trees = [node(depth) for _ in range(n_trees)]
+    return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote)
+
+
+def random_row(rng: np.random.Generator, forest: Forest) -> list[Any]:
+    """A row whose numbers lie on a threshold or one float32 beside it."""
+    row: list[Any] = []
+    for column in forest.columns:
+        if column.categories is not None:
+            row.append(column.categories[rng.integers(len(column.categories))])
+            continue
+        base = np.float32(rng.choice(THRESHOLDS))
+        row.append(float(rng.choice([np.nextafter(base, np.float32(-9)), base, np.nextafter(base, np.float32(9))])))
+    return row
+
+
+def random_query(rng: np.random.Generator, forest: CellForest) -> Query:
+    """A query with some features fixed, some narrowed and some free."""
+    domains = []
+    for f, n in enumerate(forest.n_cells):
+        first, last = sorted(rng.integers(0, n, 2).tolist())
+        choice = rng.random()
+        if choice < 0.4:
+            domains.append(forest.only(f, [first]))
+        elif choice < 0.6:
+            some = range(first, last + 1) if forest.ordered[f] else {first, last}
+            domains.append(forest.only(f, some))
+        else:
+            domains.append(forest.full[f])
+    label = int(rng.integers(forest.n_classes))
+    claim: Claim = Stays(label) if rng.random() < 0.6 else Never(label)
+    return Query(tuple(domains), claim)
+
+
+def holds(forest: CellForest, query: Query) -> bool:
+    """The query's answer, by enumeration."""
+    return not any(violates(query.claim, forest.label(p)) for p in itertools.product(*query.domains))
+
+
+def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) -> Iterator[CellForest]:
+    """`n` random forests over cells, of 1 to 5 classes."""
+    for i in range(n):
+        rng = np.random.default_rng([seed, i])
+        yield Space.of(
+            random_forest(
+                rng,
+                vote=vote,
+                n_classes=int(rng.integers(1, 6)),
+                n_trees=int(rng.integers(1, 8)),
+                categorical=bool(rng.random() < 0.3),
+                **shape,
+            )
+        ).discretise()
