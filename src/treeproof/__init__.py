@@ -1,1 +1,71 @@
-"""Explanations of random forests, with proofs."""
+"""Explanations of random forests, with proofs.
+
+>>> import treeproof as tp
+>>> forest, patient = tp.examples.heart_disease()
+>>> tp.Explainer(forest).abductive(patient).feature_names
+('blocked-arteries', 'chest-pain')
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+
+from treeproof import examples
+from treeproof.build import build_forest, isin, leaf, split
+from treeproof.errors import (
+    ForestFormatError,
+    ImportMismatchError,
+    InputError,
+    InternalError,
+    MissingExtraError,
+    NotFittedError,
+    TreeproofError,
+    UnsafeFileError,
+    UnsupportedModelError,
+    UnsupportedQueryError,
+)
+from treeproof.explainer import Enumeration, Explainer
+from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, Verdict
+from treeproof.files import load_forest, save_forest
+from treeproof.forest import Column, Forest
+from treeproof.importers import import_model
+from treeproof.majority import MajorityForestClassifier
+from treeproof.space import Condition, Space
+
+__version__ = version("treeproof")
+
+__all__ = [
+    "Abductive",
+    "Changed",
+    "Column",
+    "Condition",
+    "Contrastive",
+    "Enumeration",
+    "Explainer",
+    "Forest",
+    "ForestFormatError",
+    "ImportMismatchError",
+    "InputError",
+    "InternalError",
+    "MajorityForestClassifier",
+    "MissingExtraError",
+    "NotFittedError",
+    "Space",
+    "Statistics",
+    "TreeproofError",
+    "UnsafeFileError",
+    "UnsupportedModelError",
+    "UnsupportedQueryError",
+    "Verdict",
+    "build_forest",
+    "examples",
+    "import_model",
+    "isin",
+    "leaf",
+    "load_forest",
+    "save_forest",
+    "split",
+]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())

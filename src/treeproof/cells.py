@@ -24,6 +24,7 @@ from treeproof.forest import LEAF, FloatArray, Forest, IntArray
 from treeproof.query import Domain
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
+LARGEST_EXPONENT = 900  # of a scale: 2**-900 divided by any number of trees is far from subnormal
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +121,9 @@ def theta(winner: int, loser: int) -> int:
 def integer_scores(forest: Forest) -> tuple[npt.NDArray[np.int64], int]:
     """Return integer scores per node and class, and the half-width of the rounding band.
 
-    Majority vote needs ones and zeros and no band. Mean vote scales leaf values by a power of two. If all scaled values
-    are integers with sums up to 2**50, every float sum is exact and the final division keeps different sums different,
-    so the band is 0. Otherwise scores are rounded down and the band covers that and the model's own rounding.
+    Majority vote needs ones and zeros and no band. Mean vote scales leaf values by a power of two. If
+    `rounding_error` is 0, that makes them integers and needs no band either. Otherwise scores are rounded
+    down, and the band covers that and the model's own rounding.
     """
     leaf = forest.feature == LEAF
     if forest.vote == "majority":
@@ -130,27 +131,51 @@ def integer_scores(forest: Forest) -> tuple[npt.NDArray[np.int64], int]:
         scores[np.flatnonzero(leaf), forest.leaf_class[leaf]] = 1
         return scores, 0
 
-    largest_sum = _largest_sum(forest)
-    exponent = _common_exponent(forest.values[leaf])
-    if largest_sum * 2**exponent <= 2**50:
-        return np.ldexp(forest.values, exponent).astype(np.int64), 0
+    error = rounding_error(forest)
+    if error == 0:
+        return np.ldexp(forest.values, _common_exponent(forest.values[leaf])).astype(np.int64), 0
 
+    largest_sum = _largest_sum(forest)
     exponent = 0
-    while largest_sum * 2 ** (exponent + 1) <= 2**60:
+    while largest_sum * 2 ** (exponent + 1) <= 2**60 and exponent < LARGEST_EXPONENT:
         exponent += 1
     while largest_sum * Fraction(2) ** exponent > 2**60:
         exponent -= 1
     scaled = np.ldexp(forest.values, exponent)
     scores = np.floor(scaled).astype(np.int64)
-    # |fl(sum) - sum| <= g * M with g = (n-1)u / (1 - (n-1)u), M the largest sum of absolute values [Higham 2002, 4.2];
-    # the division by n moves each quotient by at most u relatively (2**-1075 absolutely if it is subnormal). A gap of
-    # 2gM + 2u(1+g)M + 2n * 2**-1074 therefore survives both; 4nuM + n * 2**-1072 is at least that.
-    n = forest.n_trees
-    model_error = 4 * n * UNIT_ROUNDOFF * largest_sum + Fraction(n, 2**1072)
-    band = -int(-(model_error * Fraction(2) ** exponent) // 1)
+    band = -int(-(error * Fraction(2) ** exponent) // 1)
     if (scaled != scores).any():
-        band += n  # each tree's difference of two floors is off by less than 1
+        band += forest.n_trees  # each tree's difference of two floors is off by less than 1
     return scores, band
+
+
+def rounding_error(forest: Forest) -> Fraction:
+    """Return a gap between two exact class sums at which the model's own arithmetic always keeps their order.
+
+    It is 0 if that arithmetic keeps every order and every tie: under majority vote, and under mean vote if
+    all leaf values are multiples of one power of two with sums up to 2**50 times that.
+
+    >>> from treeproof.examples import heart_disease
+    >>> forest, _ = heart_disease()
+    >>> rounding_error(forest), rounding_error(forest.with_vote("mean"))
+    (Fraction(0, 1), Fraction(0, 1))
+    """
+    if forest.vote == "majority":
+        return Fraction(0)
+    largest_sum = _largest_sum(forest)
+    exponent = _common_exponent(forest.values[forest.feature == LEAF])
+    # Every float sum is exact, and different sums differ by more than their division by n can blur, unless
+    # the quotients are subnormal.
+    if largest_sum * 2**exponent <= 2**50 and exponent <= LARGEST_EXPONENT:
+        return Fraction(0)
+    # |fl(sum) - sum| <= g * M with g = (n-1)u / (1 - (n-1)u), M the largest sum of absolute values
+    # [Higham 2002, 4.2]; the division by n moves each quotient by at most u relatively (2**-1075 absolutely
+    # if it is subnormal). A gap of 2gM + 2u(1+g)M + 2n * 2**-1074 therefore survives both, and
+    # 4nuM + n * 2**-1072 is at least that.
+    n = forest.n_trees
+    if 2 * largest_sum <= Fraction(np.finfo(np.float64).max):
+        return 4 * n * UNIT_ROUNDOFF * largest_sum + Fraction(n, 2**1072)
+    return 2 * largest_sum + 1  # sums may overflow, so none is trusted
 
 
 def _largest_sum(forest: Forest) -> Fraction:

@@ -22,7 +22,7 @@ from treeproof.rows import as_row
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
-from treeproof.space import NumericKind, Space
+from treeproof.space import NumericKind, Space, shortest
 
 Order = Literal["importance", "index"]
 Kind = Literal["abductive", "contrastive", "both"]
@@ -353,9 +353,9 @@ class Explainer:
         return self._present(concrete), self._labels[label]
 
     def _present(self, row: Rows) -> tuple[Value, ...]:
-        """Return a row as people write it: numbers, and categories by label."""
+        """Return a row as people write it: the shortest numbers that round to the same float32, categories by label."""
         return tuple(
-            float(value) if column.categories is None else column.categories[int(value)]
+            float(shortest(value)) if column.categories is None else column.categories[int(value)]
             for value, column in zip(row.tolist(), self.forest.columns, strict=True)
         )
 

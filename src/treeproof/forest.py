@@ -232,7 +232,7 @@ def _largest_float32_at_most(threshold: FloatArray) -> FloatArray:
     """Return the largest float32 <= threshold: -inf where none is finite, the largest float32 for all above it."""
     with np.errstate(over="ignore"):
         nearest = threshold.astype(np.float32)
-    below = np.nextafter(nearest, np.float32(-np.inf))
+        below = np.nextafter(nearest, np.float32(-np.inf))
     floor = np.where(nearest.astype(np.float64) > threshold, below, nearest)
     return np.where(floor > LARGEST, LARGEST, floor).astype(np.float64)
 

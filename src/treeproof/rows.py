@@ -109,7 +109,8 @@ def _number(value: Any, column: Column) -> float:
     if value is None:
         return float("nan")
     try:
-        return float(np.float32(value)) if abs(float(value)) < 3.5e38 else float("inf")
+        with np.errstate(over="ignore"):
+            return float("inf") if abs(float(value)) >= 3.5e38 else float(np.float32(value))  # NaN stays NaN
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
 

@@ -46,7 +46,7 @@ def modules() -> list[tuple[str, Path]]:
     return [
         (path.relative_to(SOURCE).parts[0].removesuffix(".py"), path)
         for path in sorted(SOURCE.rglob("*.py"))
-        if path != SOURCE / "__init__.py"
+        if path.parent != SOURCE or not path.name.startswith("__")
     ]
 
 

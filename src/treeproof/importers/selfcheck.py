@@ -49,6 +49,8 @@ def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
         direction = rng.choice(np.array([-np.inf, np.inf], dtype=np.float32), size=n_rows)
         between = rng.choice(thresholds, size=n_rows) / 2 + on / 2
         choice = rng.integers(3, size=n_rows)
-        picked = np.select([choice == 0, choice == 1], [on, np.nextafter(on, direction)], between)
+        with np.errstate(over="ignore"):  # beyond the largest float32 there is infinity, which is clipped
+            beside = np.nextafter(on, direction)
+        picked = np.select([choice == 0, choice == 1], [on, beside], between)
         rows[:, j] = np.clip(picked, -LARGEST, LARGEST)
     return rows

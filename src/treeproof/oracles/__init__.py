@@ -1,1 +1,34 @@
-"""Interchangeable oracles."""
+"""Interchangeable oracles. One file each; all pass the conformance suite in ``tests/oracle``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from treeproof.cells import CellForest
+from treeproof.errors import InputError
+from treeproof.oracles.brute import BruteOracle
+from treeproof.oracles.native import NativeOracle
+from treeproof.oracles.sat import SatOracle
+from treeproof.oracles.smt import SmtOracle
+from treeproof.query import Oracle
+
+ORACLES: dict[str, Callable[..., Oracle]] = {
+    "native": NativeOracle,
+    "sat": SatOracle,
+    "smt": SmtOracle,
+    "brute": BruteOracle,
+}
+
+
+def make_oracle(name: str, forest: CellForest, **options: Any) -> Oracle:
+    """Return the named oracle for a forest; `options` are its own."""
+    if name not in ORACLES:
+        raise InputError(f"The 'oracle' parameter must be one of {tuple(ORACLES)}. Got {name!r} instead.")
+    known = list(inspect.signature(ORACLES[name]).parameters)[1:]
+    for option in options:
+        if option not in known:
+            has = f"takes the options {known}" if known else "takes no options"
+            raise InputError(f"The oracle {name!r} {has}. Got {option!r}.")
+    return ORACLES[name](forest, **options)

@@ -1,0 +1,250 @@
+#include "lagrangian.hpp"
+
+#include <algorithm>
+
+namespace treeproof {
+
+void Lagrangian::start(const Residual& residual, const Box& box, const std::vector<std::int32_t>& alpha,
+                       const std::vector<std::int32_t>& beta) {
+  residual_ = &residual;
+  box_ = &box;
+  const std::size_t n = residual.left.size(), slots = residual.slot_node.size();
+  alpha_.resize(n);
+  beta_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    alpha_[i] = alpha[residual.origin[i]];
+    beta_[i] = beta[residual.origin[i]];
+  }
+  value_.resize(residual.constants.size() + n);
+  std::copy(residual.constants.begin(), residual.constants.end(), value_.begin());
+  on_path_.resize(value_.size());
+  earn_left_.resize(slots);
+  earn_right_.resize(slots);
+  slot_left_.resize(slots);
+  best_cell_.resize(residual.features.size());
+  best_earning_.resize(residual.features.size());
+}
+
+std::int64_t Lagrangian::evaluate() {
+  const Residual& r = *residual_;
+  const std::int32_t* const left = r.left.data();
+  const std::int32_t* const right = r.right.data();
+  const std::int32_t* const slot = r.slot.data();
+  std::int32_t* const value = value_.data();
+  std::fill(earn_left_.begin(), earn_left_.end(), 0);
+  std::fill(earn_right_.begin(), earn_right_.end(), 0);
+  const std::int32_t n_constants = r.n_constants();
+  for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
+    value[n_constants + n] = std::max(value[left[n]] - alpha_[n], value[right[n]] - beta_[n]);
+    earn_left_[slot[n]] += alpha_[n];
+    earn_right_[slot[n]] += beta_[n];
+  }
+  bound_ = r.offset;
+  for (const std::int32_t root : r.roots) bound_ += value[root];
+  evaluate_features();
+  return bound_;
+}
+
+void Lagrangian::evaluate_features() {
+  const Residual& r = *residual_;
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
+    const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+    if (forest_.ordered[f]) {
+      std::int64_t earning = 0;  // of the first cells, which go left at every split
+      for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
+      std::int64_t best = earning;
+      std::int32_t past = begin;  // the best cells lie behind the splits before `past`
+      for (std::int32_t s = begin; s < end; ++s) {
+        earning += earn_right_[s] - earn_left_[s];
+        if (earning > best) {
+          best = earning;
+          past = s + 1;
+        }
+      }
+      best_earning_[i] = best;
+      best_cell_[i] = past == begin ? box_->low[f] : forest_.cut[r.slot_node[past - 1]] + 1;
+      for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = s >= past;
+    } else {
+      best_earning_[i] = -1;
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
+        for (Word rest = box_->sets[w]; rest != 0; rest &= rest - 1) {
+          const Cell cell = static_cast<Cell>((w - forest_.words_begin[f]) * 64) + std::countr_zero(rest);
+          std::int64_t earning = 0;
+          for (std::int32_t s = begin; s < end; ++s)
+            earning += forest_.goes_left(r.slot_node[s], cell) ? earn_left_[s] : earn_right_[s];
+          if (earning > best_earning_[i]) {
+            best_earning_[i] = earning;
+            best_cell_[i] = cell;
+          }
+        }
+      }
+      for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = forest_.goes_left(r.slot_node[s], best_cell_[i]);
+    }
+    bound_ += best_earning_[i];
+  }
+}
+
+std::int64_t Lagrangian::value_of_best_cells() const {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  std::int64_t sum = r.offset;
+  for (std::int32_t at : r.roots) {
+    while (at >= n_constants) {
+      const std::int32_t n = at - n_constants;
+      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
+    }
+    sum += r.constants[at];
+  }
+  return sum;
+}
+
+void Lagrangian::place_best_cells(std::vector<Cell>& point) const {
+  for (std::size_t i = 0; i < residual_->features.size(); ++i) point[residual_->features[i]] = best_cell_[i];
+}
+
+bool Lagrangian::step(std::int64_t target, double scale) {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants(), n_nodes = r.n_nodes();
+  std::fill(on_path_.begin(), on_path_.end(), 0);
+  for (const std::int32_t root : r.roots) on_path_[root] = 1;
+  // The subgradient of alpha_n is [the feature's cell goes left] - [the path goes left], of beta_n likewise. Below, a
+  // node's four cases are kept as two small numbers in `direction_`-free form: first its length, then the move.
+  std::int64_t length = 0;
+  for (std::int32_t n = 0; n < n_nodes; ++n) {
+    const bool cell_left = slot_left_[r.slot[n]];
+    std::uint8_t& state = on_path_[n_constants + n];
+    if (state) {
+      const std::int32_t by_left = value_[r.left[n]] - alpha_[n], by_right = value_[r.right[n]] - beta_[n];
+      const bool path_left = by_left > by_right || (by_left == by_right && cell_left);
+      on_path_[path_left ? r.left[n] : r.right[n]] = 1;
+      state = path_left ? 1 : 2;
+      if (path_left != cell_left) length += 1 + ((cell_left ? alpha_[n] : beta_[n]) > 0);
+    } else {
+      length += (cell_left ? alpha_[n] : beta_[n]) > 0;
+    }
+  }
+  if (length == 0) return false;
+  const double exact = scale * static_cast<double>(bound_ - target) / static_cast<double>(length);
+  const std::int32_t move = std::max<std::int32_t>(1, static_cast<std::int32_t>(std::min(exact, 1e8)));
+  for (std::int32_t n = 0; n < n_nodes; ++n) {
+    const bool cell_left = slot_left_[r.slot[n]];
+    const std::uint8_t state = on_path_[n_constants + n];
+    if (state != 0 && (state == 1) == cell_left) continue;  // path and cell agree
+    std::int32_t& earned = cell_left ? alpha_[n] : beta_[n];
+    earned = std::max(0, earned - move);
+    if (state != 0) {
+      std::int32_t& paid = state == 1 ? alpha_[n] : beta_[n];
+      paid = std::min(largest_price_, paid + move);
+    }
+  }
+  return true;
+}
+
+void Lagrangian::keep_prices() {
+  best_alpha_ = alpha_;
+  best_beta_ = beta_;
+}
+
+void Lagrangian::restore_prices() {
+  alpha_.swap(best_alpha_);
+  beta_.swap(best_beta_);
+}
+
+bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
+  const Residual& r = *residual_;
+  const std::int64_t slack = bound_ - target;  // >= 0: what a choice may cost before the box closes
+  bool shrank = false;
+  empty = false;
+  for (std::size_t i = 0; i < r.features.size() && !empty; ++i) {
+    const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+    if (forest_.ordered[f]) {
+      // Intervals between splits, from the low end and from the high end, that lose more than the slack.
+      std::int64_t earning = 0;
+      for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
+      std::int32_t first = begin;
+      while (first < end && best_earning_[i] - earning > slack) {
+        earning += earn_right_[first] - earn_left_[first];
+        ++first;
+      }
+      std::int64_t from_end = 0;
+      for (std::int32_t s = begin; s < end; ++s) from_end += earn_right_[s];
+      std::int32_t last = end;
+      while (last > first && best_earning_[i] - from_end > slack) {
+        --last;
+        from_end += earn_left_[last] - earn_right_[last];
+      }
+      if (first > begin) {
+        box.low[f] = std::max(box.low[f], forest_.cut[r.slot_node[first - 1]] + 1);
+        shrank = true;
+      }
+      if (last < end) {
+        box.high[f] = std::min(box.high[f], forest_.cut[r.slot_node[last]]);
+        shrank = true;
+      }
+      empty = box.low[f] > box.high[f];
+    } else {
+      bool any = false;
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
+        for (Word rest = box.sets[w]; rest != 0; rest &= rest - 1) {
+          const int bit = std::countr_zero(rest);
+          const Cell cell = static_cast<Cell>((w - forest_.words_begin[f]) * 64) + bit;
+          std::int64_t earning = 0;
+          for (std::int32_t s = begin; s < end; ++s)
+            earning += forest_.goes_left(r.slot_node[s], cell) ? earn_left_[s] : earn_right_[s];
+          if (best_earning_[i] - earning > slack) {
+            box.sets[w] &= ~(Word{1} << bit);
+            shrank = true;
+          }
+        }
+        any = any || box.sets[w] != 0;
+      }
+      empty = !any;
+    }
+  }
+  const std::int32_t n_constants = r.n_constants();
+  for (const std::int32_t root : r.roots) {
+    if (empty) break;
+    const std::int32_t n = root - n_constants, node = r.origin[n];
+    const std::int32_t best = value_[root];
+    const bool no_left = best - (value_[r.left[n]] - alpha_[n]) > slack;
+    const bool no_right = best - (value_[r.right[n]] - beta_[n]) > slack;
+    if (!no_left && !no_right) continue;
+    // The roots' boxes are the box itself, so the split may have been decided by a cut made just above.
+    const Side side = box.side(forest_, node);
+    if (side == Side::both) {
+      box.restrict(forest_, node, no_left ? Side::right : Side::left);
+      shrank = true;
+    } else if (side == (no_left ? Side::left : Side::right)) {
+      empty = true;
+    }
+  }
+  return shrank || empty;
+}
+
+std::int32_t Lagrangian::branch(Side& side) {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  disagreement_.assign(r.slot_node.size(), 0);
+  for (const std::int32_t root : r.roots) {
+    for (std::int32_t at = root; at >= n_constants;) {
+      const std::int32_t n = at - n_constants;
+      const bool cell_left = slot_left_[r.slot[n]];
+      const std::int32_t by_left = value_[r.left[n]] - alpha_[n], by_right = value_[r.right[n]] - beta_[n];
+      const bool path_left = by_left > by_right || (by_left == by_right && cell_left);
+      disagreement_[r.slot[n]] += path_left == cell_left ? 1 : 64;
+      at = path_left ? r.left[n] : r.right[n];
+    }
+  }
+  const auto most = std::max_element(disagreement_.begin(), disagreement_.end()) - disagreement_.begin();
+  side = slot_left_[most] ? Side::left : Side::right;
+  return r.slot_node[most];
+}
+
+void Lagrangian::save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const {
+  for (std::size_t i = 0; i < alpha_.size(); ++i) {
+    alpha[residual_->origin[i]] = alpha_[i];
+    beta[residual_->origin[i]] = beta_[i];
+  }
+}
+
+}  // namespace treeproof

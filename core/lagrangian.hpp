@@ -1,0 +1,73 @@
+// The Lagrangian bound on a residual forest, in exact integer arithmetic.
+//
+// Every node n has two prices alpha_n, beta_n >= 0. A tree pays alpha_n for going left at n and beta_n for going right;
+// the cell x of a feature earns alpha_n at every node of that feature where x goes left, beta_n where it goes right.
+// For any prices
+//
+//   bound = offset + sum over trees of max over leaves (value - payments on the path)
+//                  + sum over features of max over cells of earnings(cell)
+//
+// is at least the value at every point of the box: at a real point the payments on each path equal earnings, and nodes
+// off the path only earn, which is why prices must not be negative. At best it is the bound of the linear relaxation.
+// Prices are lowered and raised by a projected subgradient with Polyak steps; any prices give a proof.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "box.hpp"
+#include "residual.hpp"
+
+namespace treeproof {
+
+class Lagrangian {
+ public:
+  Lagrangian(const Forest& forest, std::int32_t largest_price) : forest_(forest), largest_price_(largest_price) {}
+
+  // Start on a residual forest over `box`, with the prices kept for its nodes' origins.
+  void start(const Residual& residual, const Box& box, const std::vector<std::int32_t>& alpha,
+             const std::vector<std::int32_t>& beta);
+
+  // Recompute the bound, every tree's best path and every feature's best cell, for the current prices.
+  std::int64_t evaluate();
+
+  // Value of the point made of the features' best cells; `place` puts these cells into a point.
+  std::int64_t value_of_best_cells() const;
+  void place_best_cells(std::vector<Cell>& point) const;
+
+  // Move the prices towards a bound of `target`; `scale` shrinks the step. False if no price can move.
+  bool step(std::int64_t target, double scale);
+
+  void keep_prices();     // remember the current prices as the best
+  void restore_prices();  // go back to them
+
+  // Reduced-cost fixing with the current evaluation: shrink `box` where the bound without a cell or a branch at a root
+  // falls below `target`. Returns whether anything was cut off; `empty` is set if nothing is left.
+  bool fix(Box& box, std::int64_t target, bool& empty) const;
+
+  // The split on which the trees' best paths and the features' best cells disagree most: a node of the forest that
+  // makes it, and the side of the feature's best cell.
+  std::int32_t branch(Side& side);
+
+  // Store the prices for the nodes' origins.
+  void save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const;
+
+ private:
+  void evaluate_features();
+
+  const Forest& forest_;
+  const std::int32_t largest_price_;
+  const Residual* residual_ = nullptr;
+  const Box* box_ = nullptr;
+  std::int64_t bound_ = 0;
+  std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;
+  std::vector<std::int32_t> value_;                // per constant and node: best value below, payments deducted
+  std::vector<std::uint8_t> on_path_;              // per value index: lies on its tree's best path
+  std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right
+  std::vector<std::uint8_t> slot_left_;            // per slot: the feature's best cell goes left
+  std::vector<Cell> best_cell_;                    // per feature of the residual
+  std::vector<std::int64_t> best_earning_;         // per feature of the residual
+  std::vector<std::int32_t> disagreement_;         // per slot
+};
+
+}  // namespace treeproof

@@ -1,0 +1,149 @@
+#include "residual.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace treeproof {
+
+Scale::Scale(const Forest& forest) {
+  std::int64_t largest = 1;
+  for (const std::int64_t score : forest.scores) largest = std::max(largest, std::abs(score));
+  const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest)));  // largest < 2^bits
+  shift_ = largest == 1 ? -kBits : bits - kBits;
+}
+
+std::int64_t Scale::target(const Forest& forest, Pair pair) const {
+  std::int64_t least = theta(pair.winner, pair.loser);
+  if (forest.vote == Vote::majority && forest.n_classes == 2) {
+    // Every tree adds 1 or -1, so the sum has the parity of the number of trees.
+    if ((least - static_cast<std::int64_t>(forest.roots.size())) % 2 != 0) ++least;
+  }
+  least -= forest.band;
+  if (shift_ <= 0) return least << -shift_;
+  return -((-least) >> shift_);
+}
+
+ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
+  // An ordered feature splits after one of its cells, any other by one of the left sets.
+  split_begin_.assign(1, 0);
+  for (int f = 0; f < forest.n_features; ++f) {
+    const std::size_t n = forest.ordered[f] ? static_cast<std::size_t>(forest.n_cells[f]) : forest.set_begin.size();
+    split_begin_.push_back(split_begin_.back() + n);
+  }
+  marked_.assign(split_begin_.back() / 64 + 1, 0);
+  slot_of_.resize(split_begin_.back());
+  node_of_.resize(split_begin_.back());
+}
+
+void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scale& scale,
+                            const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
+  out_ = &out;
+  box_ = box;
+  pair_ = pair;
+  scale_ = &scale;
+  restricted_ = &restricted;
+  used_ = &used;
+  out.offset = 0;
+  for (auto* part : {&out.constants, &out.left, &out.right, &out.slot, &out.origin, &out.roots}) part->clear();
+  if (forest_.vote == Vote::majority) out.constants = {scale.value(-1), 0, scale.value(1)};
+  for (const std::int32_t root : forest_.roots) {
+    const std::int32_t grown = grow(root);
+    if (grown < 0) {
+      out.offset += out.constants[~grown];
+    } else {
+      out.roots.push_back(grown);
+    }
+  }
+  // Children refer to constants by their complement until the number of constants is known.
+  const std::int32_t n = out.n_constants();
+  const auto index = [n](std::int32_t child) { return child < 0 ? ~child : child + n; };
+  for (std::int32_t& child : out.left) child = index(child);
+  for (std::int32_t& child : out.right) child = index(child);
+  for (std::int32_t& root : out.roots) root += n;
+  number_slots();
+}
+
+std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
+  const std::int64_t* score = forest_.scores_of(leaf);
+  const std::int64_t difference = score[pair_.winner] - score[pair_.loser];
+  if (forest_.vote == Vote::majority) return ~static_cast<std::int32_t>(difference + 1);
+  out_->constants.push_back(scale_->value(difference));
+  return ~(out_->n_constants() - 1);
+}
+
+std::int32_t ResidualBuilder::grow(std::int32_t node) {
+  Side side = Side::both;
+  for (; forest_.feature[node] >= 0; node = side == Side::left ? forest_.left[node] : forest_.right[node]) {
+    side = box_.side(forest_, node);
+    if (side == Side::both) break;
+    const std::int32_t f = forest_.feature[node];
+    if ((*restricted_)[f]) (*used_)[f] = 1;
+  }
+  if (forest_.feature[node] < 0) return constant(node);
+
+  Residual& out = *out_;
+  const std::int32_t at = out.n_nodes();
+  const std::int32_t f = forest_.feature[node];
+  out.left.push_back(0);
+  out.right.push_back(0);
+  out.slot.push_back(static_cast<std::int32_t>(split_begin_[f]) + forest_.cut[node]);
+  out.origin.push_back(node);
+  std::int32_t left, right;
+  if (forest_.ordered[f]) {
+    const Cell low = box_.low[f], high = box_.high[f];
+    box_.high[f] = forest_.cut[node];
+    left = grow(forest_.left[node]);
+    box_.high[f] = high;
+    box_.low[f] = forest_.cut[node] + 1;
+    right = grow(forest_.right[node]);
+    box_.low[f] = low;
+  } else {
+    const auto begin = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]);
+    const auto end = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f + 1]);
+    const std::vector<Word> saved(begin, end);
+    box_.restrict(forest_, node, Side::left);
+    left = grow(forest_.left[node]);
+    std::copy(saved.begin(), saved.end(), begin);
+    box_.restrict(forest_, node, Side::right);
+    right = grow(forest_.right[node]);
+    std::copy(saved.begin(), saved.end(), begin);
+  }
+  if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {
+    for (auto* part : {&out.left, &out.right, &out.slot, &out.origin}) part->resize(static_cast<std::size_t>(at));
+    return left;
+  }
+  out.left[at] = left;
+  out.right[at] = right;
+  return at;
+}
+
+void ResidualBuilder::number_slots() {
+  Residual& out = *out_;
+  for (std::int32_t n = 0; n < out.n_nodes(); ++n) {
+    marked_[out.slot[n] / 64] |= Word{1} << (out.slot[n] % 64);
+    node_of_[out.slot[n]] = out.origin[n];
+  }
+  out.slot_node.clear();
+  out.features.clear();
+  out.slot_begin.clear();
+  int f = -1;
+  for (std::size_t w = 0; w < marked_.size(); ++w) {
+    for (Word rest = marked_[w]; rest != 0; rest &= rest - 1) {
+      const std::size_t split = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
+      const std::int32_t node = node_of_[split];
+      if (forest_.feature[node] != f) {
+        f = forest_.feature[node];
+        out.features.push_back(f);
+        out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
+      }
+      slot_of_[split] = static_cast<std::int32_t>(out.slot_node.size());
+      out.slot_node.push_back(node);
+    }
+    marked_[w] = 0;
+  }
+  out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
+  for (std::int32_t& slot : out.slot) slot = slot_of_[slot];
+}
+
+}  // namespace treeproof

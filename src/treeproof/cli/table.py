@@ -1,0 +1,84 @@
+"""CSV files with a header line, plain or gzipped, read without guessing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treeproof.errors import InputError
+from treeproof.forest import Column, Label
+
+
+@dataclass(frozen=True)
+class Table:
+    """The header and the rows of a CSV file, all as text."""
+
+    path: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def row(self, index: int, columns: tuple[Column, ...]) -> list[Any]:
+        """Return row `index` (from 0) as the model takes it: its columns by name, numbers parsed."""
+        if not 0 <= index < len(self.rows):
+            raise InputError(f"The row must be between 0 and {len(self.rows) - 1} in {self.path}. Got {index}.")
+        cells = self.rows[index]
+        return [
+            self._value(cells[place], column, index)
+            for place, column in zip(self._places(columns), columns, strict=True)
+        ]
+
+    def _places(self, columns: tuple[Column, ...]) -> list[int]:
+        names = [column.name for column in columns]
+        if set(names) <= set(self.header):
+            return [self.header.index(name) for name in names]
+        if all(re.fullmatch(r"x\d+", name) for name in names) and len(self.header) in (len(names), len(names) + 1):
+            return list(range(len(names)))  # a model without column names: its columns first, perhaps then the class
+        missing = [name for name in names if name not in self.header]
+        raise InputError(f"{self.path} must have the model's columns. Missing: {missing}. Its header: {self.header}.")
+
+    def _value(self, text: str, column: Column, index: int) -> Any:
+        if column.categories is not None:
+            return next((category for category in column.categories if str(category) == text), text)
+        return self.number(text, column.name, index)
+
+    def number(self, text: str, name: str, index: int) -> float:
+        """Return a cell as a number."""
+        try:
+            return float(text)
+        except ValueError:
+            got = repr(text) if text.strip() else "an empty cell"
+            raise InputError(f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.") from None
+
+
+def read_table(path: str) -> Table:
+    """Read a CSV file; every row must have as many cells as the header."""
+    opener = gzip.open if Path(path).suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            lines = [line for line in csv.reader(file) if line]
+    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"{path} must be a CSV text file. Got: {error}.") from error
+    if not lines:
+        raise InputError(f"{path} must have a header line and rows. Got an empty file.")
+    header = [name.strip() for name in lines[0]]
+    if len(set(header)) < len(header):
+        raise InputError(f"The column names in the first line of {path} must differ. Got {header}.")
+    rows = [[cell.strip() for cell in line] for line in lines[1:]]
+    for index, row in enumerate(rows):
+        if len(row) != len(header):
+            raise InputError(f"Row {index} of {path} must have {len(header)} cells, as the header. Got {len(row)}.")
+    if not rows:
+        raise InputError(f"{path} must have at least one row below its header.")
+    return Table(path, header, rows)
+
+
+def as_labels(texts: list[str]) -> list[Label]:
+    """Return class labels as whole numbers if all are, else as text."""
+    try:
+        return [int(text) for text in texts]
+    except ValueError:
+        return list(texts)

@@ -1,0 +1,37 @@
+"""The forests of the paper's Table 1: the same nodes, the same accuracy, and explained by the SAT oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from paper.table1 import DATA, TABLE, rows_of, trained
+
+import treeproof as tp
+
+pytestmark = pytest.mark.skipif(not TABLE, reason=f"the paper's datasets are not in {DATA}")
+datasets = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in TABLE or ["none"]]
+)
+
+
+@datasets
+def test_the_recipe_gives_the_printed_nodes_and_accuracy(name):
+    model, accuracy = trained(name)
+    assert sum(tree.tree_.node_count for tree in model.estimators_) == int(TABLE[name]["nodes"])
+    assert int(100 * accuracy) == int(TABLE[name]["accuracy"])
+
+
+@datasets
+def test_sat_explains_every_forest_and_each_kept_feature_has_a_witness(name):
+    model, _ = trained(name)
+    X, _ = rows_of(name)
+    explainer = tp.Explainer(model, oracle="sat")
+    for x in X[np.random.default_rng(1).choice(len(X), 2, replace=False)]:
+        why = explainer.abductive(x, order="index")
+        assert why.status == "minimal"
+        assert why.label == model.predict([x])[0]
+        assert explainer.holds(x, why.features)
+        for feature in why.features:
+            verdict = explainer.holds(x, set(why.features) - {feature})
+            assert not verdict
+            assert model.predict([verdict.witness])[0] == verdict.witness_label != why.label

@@ -1,0 +1,201 @@
+"""The command line, end to end: files in, text and exit codes out."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+from pysat.formula import CNF
+from pysat.solvers import Solver
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import treeproof as tp
+from treeproof.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    iris = load_iris(as_frame=True)
+    iris.frame.rename(columns={"target": "class"}).to_csv(folder / "iris.csv", index=False)
+    assert main(["train", str(folder / "iris.csv"), "--trees", "20", "--depth", "3", "--out", f"{folder}/m.json"]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        try:
+            code = main(list(words))
+        except SystemExit as exit_:  # argparse
+            code = exit_.code
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return run
+
+
+def test_no_arguments_print_help(run):
+    code, out, _ = run()
+    assert code == 0
+    assert "explain" in out
+    assert "exit codes" in out
+
+
+def test_the_demo_shows_the_papers_example(run):
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "abductive    {blocked-arteries, chest-pain}" in out
+    assert out.count("contrastive  {") == 2
+    assert "complete: True" in out
+
+
+def test_train_prints_the_accuracy_and_saves_a_majority_forest(run, folder):
+    code, out, _ = run("train", "iris.csv", "--depth", "2", "--trees", "9")
+    assert code == 0
+    assert "9 trees of depth at most 2" in out
+    assert "held-out rows: 9" in out
+    forest = tp.load_forest(folder / "iris.json")
+    assert (forest.vote, forest.n_trees) == ("majority", 9)
+    assert forest.column_names[0] == "sepal length (cm)"
+
+
+def test_train_can_save_skops_and_the_mean_vote(run):
+    assert run("train", "iris.csv", "--trees", "5", "--vote", "mean", "--out", "m.skops")[0] == 0
+    code, out, _ = run("explain", "m.skops", "iris.csv", "--row", "3")
+    assert code == 0
+    assert out.startswith("row 3: 0, because")
+
+
+def test_explain_agrees_with_the_library(run, folder):
+    code, out, _ = run("explain", "m.json", "iris.csv", "--row", "70", "3", "--json")
+    assert code == 0
+    results = [json.loads(line) for line in out.splitlines()]
+    assert [r["row"] for r in results] == [70, 3]
+    X = load_iris().data
+    explainer = tp.Explainer(tp.load_forest(folder / "m.json"))
+    for result in results:
+        why = explainer.abductive(X[result["row"]])
+        assert result["features"] == list(why.features)
+        assert result["label"] == why.label
+
+
+@pytest.mark.parametrize("oracle", ["native", "sat", "smt"])
+def test_every_oracle_can_be_chosen(run, oracle):
+    code, out, _ = run("explain", "m.json", "iris.csv", "--row", "70", "--oracle", oracle, "--json")
+    assert code == 0
+    assert json.loads(out)["stats"]["oracle"] == oracle
+
+
+def test_options_of_the_sat_oracle(run):
+    words = ["explain", "m.json", "iris.csv", "--oracle", "sat", "--preset", "paper", "--solver", "minisat22"]
+    assert run(*words)[0] == 0
+    code, _, err = run(*words[:-1], "magic")
+    assert code == 2
+    assert "solver" in err
+
+
+def test_contrastive_with_a_target(run):
+    code, out, _ = run("explain", "m.json", "iris.csv", "--kind", "contrastive", "--target", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["witness_label"] == 2
+
+
+def test_all_rows(run):
+    code, out, _ = run("explain", "m.json", "iris.csv", "--all", "--json")
+    assert code == 0
+    assert len(out.splitlines()) == 150
+
+
+def test_a_deadline_gives_exit_code_1(run):
+    code, out, _ = run("explain", "m.json", "iris.csv", "--timeout", "0")
+    assert code == 1
+    assert "Not yet minimal" in out
+    assert run("enumerate", "m.json", "iris.csv", "--timeout", "0")[0] == 1
+
+
+def test_enumerate_lists_both_kinds_and_says_that_it_is_complete(run):
+    code, out, _ = run("enumerate", "m.json", "iris.csv", "--row", "70")
+    assert code == 0
+    assert "abductive" in out
+    assert "contrastive" in out
+    assert "complete: these" in out
+    code, out, _ = run("enumerate", "m.json", "iris.csv", "--row", "70", "--limit", "1")
+    assert code == 0
+    assert "stopped by the limit" in out
+
+
+def test_encode_writes_a_formula_that_is_satisfiable_iff_the_label_can_change(run, folder):
+    for preset in ("paper", "compact"):
+        code, out, _ = run("encode", "m.json", "iris.csv", "--preset", preset)
+        assert code == 0
+        with Solver(bootstrap_with=CNF(from_string=out)) as solver:
+            assert not solver.solve()
+        assert run("encode", "m.json", "iris.csv", "--preset", preset, "--keep", "--out", "free.cnf")[0] == 0
+        with Solver(bootstrap_with=CNF(from_file=str(folder / "free.cnf"))) as solver:
+            assert solver.solve()
+    code, out, _ = run("encode", "m.json", "iris.csv", "--format", "smtlib")
+    assert code == 0
+    assert "(check-sat)" in out
+
+
+def test_a_pickle_needs_consent(run, folder):
+    iris = load_iris()
+    model = RandomForestClassifier(5, random_state=0).fit(iris.data, iris.target)
+    (folder / "m.pkl").write_bytes(pickle.dumps(model))
+    code, _, err = run("explain", "m.pkl", "iris.csv")
+    assert code == 2
+    assert "can run any code" in err
+    assert "--trust" in err
+    assert run("explain", "m.pkl", "iris.csv", "--trust")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["explain", "none.json", "iris.csv"], "No such file"),
+        (["explain", "m.json", "none.csv"], "No such file"),
+        (["explain", "m.json", "iris.csv", "--row", "150"], "between 0 and 149"),
+        (["explain", "m.json", "empty.csv"], "empty file"),
+        (["explain", "m.json", "ragged.csv"], "must have 2 cells"),
+        (["explain", "m.json", "other.csv"], "must have the model's columns"),
+        (["explain", "m.json", "words.csv"], "must be a number"),
+        (["explain", "iris.csv", "iris.csv"], "must end in"),
+        (["explain", "broken.json", "iris.csv"], "must be JSON"),
+        (["explain", "m.json", "iris.csv", "--target", "1"], "--kind contrastive"),
+        (["explain", "m.json", "iris.csv", "--kind", "contrastive", "--target", "9"], "must be one of"),
+        (["explain", "m.json", "iris.csv", "--prefer", "colour"], "must be one of"),
+        (["explain", "m.json", "iris.csv", "--one-hot", "a"], "NAME=COLUMN"),
+        (["explain", "m.json", "iris.csv", "--timeout", "-1"], "'timeout'"),
+        (["train", "iris.csv", "--class", "species"], "class column must be one of"),
+        (["train", "iris.csv", "--trees", "0"], "at least 1"),
+        (["train", "iris.csv", "--out", "m.txt"], "can be saved as"),
+        (["train", "words.csv"], "must be a number"),
+        (["explain", "m.json"], "required"),
+        (["sing"], "invalid choice"),
+    ],
+)
+def test_bad_input_gives_exit_code_2_and_a_message(run, folder, words, message):
+    header = ",".join(f'"{name}"' for name in load_iris().feature_names)
+    (folder / "empty.csv").write_text("")
+    (folder / "ragged.csv").write_text("a,b\n1,2\n3\n")
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "words.csv").write_text(f"{header},class\n1,2,much,4,0\n")
+    (folder / "broken.json").write_text('{"format": "treeproof-forest", ')
+    code, out, err = run(*words)
+    assert code == 2
+    assert message in err
+    assert out == ""
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    script = f"{sys.executable} -m treeproof explain m.json iris.csv --all | head -n 1"
+    done = subprocess.run(script, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("row 0")
+    assert done.stderr == ""
