@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "branch_and_bound.hpp"
+#include "search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -45,7 +46,7 @@ Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int
   }
   forest.band = band;
   forest.vote = majority ? Vote::majority : Vote::mean;
-  forest.lay_out_words();
+  forest.derive();
   return forest;
 }
 
@@ -82,7 +83,7 @@ class Stopper {
 };
 
 nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                       bool stays, int label, double seconds) {
+                       bool stays, int label, const std::vector<Cell>& home, double seconds, bool plain) {
   Box box{copy(low), copy(high), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
       box.sets.size() != forest.words_begin.back())
@@ -91,7 +92,9 @@ nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std:
   Outcome outcome;
   {
     nb::gil_scoped_release release;
-    outcome = decide(forest, box, {stays ? ClaimKind::stays : ClaimKind::never, label}, [&] { return stopper(); });
+    const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
+    const Poll must_stop = [&] { return stopper(); };
+    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : Searcher(forest).decide(box, claim, home, must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   const char* const names[] = {"entailed", "refuted", "stopped"};
@@ -109,7 +112,8 @@ NB_MODULE(_core, module) {
   nb::class_<Forest>(module, "Forest")
       .def_prop_ro("n_features", [](const Forest& forest) { return forest.n_features; })
       .def("label", &Forest::label, "point"_a, "Class index that the model's own predict gives at a point of cells.")
-      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "seconds"_a,
+      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a,
+           "plain"_a,
            "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
              "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "band"_a, "majority"_a);

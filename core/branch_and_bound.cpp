@@ -7,10 +7,6 @@
 namespace treeproof {
 namespace {
 
-struct Pair {
-  int winner, loser;
-};
-
 // What one tree can still contribute to one pair within a box.
 struct Range {
   std::int64_t most, least;
@@ -18,30 +14,14 @@ struct Range {
 
 class Search {
  public:
-  Search(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop)
-      : forest_(forest), start_(box), claim_(claim), must_stop_(must_stop), restricted_(forest.n_features) {
-    for (int f = 0; f < forest.n_features; ++f) restricted_[f] = !box.is_full(forest, f);
-    outcome_.used.assign(forest.n_features, 0);
-  }
-
-  Outcome run() {
-    for (const std::vector<Pair>& goal : goals())
-      if (!closes(goal)) break;
-    return std::move(outcome_);
-  }
-
- private:
-  std::vector<std::vector<Pair>> goals() const {
-    std::vector<std::vector<Pair>> goals;
-    std::vector<Pair> beats_all;
-    for (int k = 0; k < forest_.n_classes; ++k) {
-      if (k == claim_.label) continue;
-      goals.push_back({{k, claim_.label}});
-      beats_all.push_back({claim_.label, k});
-    }
-    if (claim_.kind == ClaimKind::never) return {beats_all};
-    return goals;
-  }
+  Search(const Forest& forest, const Box& box, Claim claim, const std::vector<std::uint8_t>& restricted,
+         const Poll& must_stop, Outcome& outcome)
+      : forest_(forest),
+        start_(box),
+        claim_(claim),
+        restricted_(restricted),
+        must_stop_(must_stop),
+        outcome_(outcome) {}
 
   // True if no point of the start box reaches the goal; otherwise the outcome says why not.
   bool closes(const std::vector<Pair>& goal) {
@@ -59,6 +39,7 @@ class Search {
     return true;
   }
 
+ private:
   // Close the box, or split it into `open`; false if it was refuted.
   bool examine(const std::vector<Pair>& goal, const Box& box, std::vector<Box>& open) {
     const std::size_t n_pairs = goal.size();
@@ -148,18 +129,42 @@ class Search {
   const Forest& forest_;
   const Box& start_;
   const Claim claim_;
+  const std::vector<std::uint8_t>& restricted_;
   const Poll& must_stop_;
-  std::vector<std::uint8_t> restricted_;
-  Outcome outcome_;
+  Outcome& outcome_;
   std::vector<std::int64_t> upper_, lower_;
   std::vector<Range> range_;
   std::int32_t best_leaf_ = -1;
 };
 
+// The goals of which one must be reached to violate the claim.
+std::vector<std::vector<Pair>> goals_of(const Forest& forest, Claim claim) {
+  std::vector<std::vector<Pair>> beats_label;
+  std::vector<Pair> label_beats_all;
+  for (int k = 0; k < forest.n_classes; ++k) {
+    if (k == claim.label) continue;
+    beats_label.push_back({{k, claim.label}});
+    label_beats_all.push_back({claim.label, k});
+  }
+  if (claim.kind == ClaimKind::never) return {label_beats_all};
+  return beats_label;
+}
+
 }  // namespace
 
-Outcome decide(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop) {
-  return Search(forest, box, claim, must_stop).run();
+Outcome decide_plainly(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop) {
+  Outcome outcome;
+  outcome.used.assign(forest.n_features, 0);
+  std::vector<std::uint8_t> restricted(forest.n_features);
+  for (int f = 0; f < forest.n_features; ++f) restricted[f] = !box.is_full(forest, f);
+  for (const std::vector<Pair>& goal : goals_of(forest, claim))
+    if (!close_plainly(forest, box, goal, claim, restricted, must_stop, outcome)) break;
+  return outcome;
+}
+
+bool close_plainly(const Forest& forest, const Box& box, const std::vector<Pair>& goal, Claim claim,
+                   const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome) {
+  return Search(forest, box, claim, restricted, must_stop, outcome).closes(goal);
 }
 
 }  // namespace treeproof

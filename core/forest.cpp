@@ -4,7 +4,8 @@
 
 namespace treeproof {
 
-void Forest::lay_out_words() {
+void Forest::derive() {
+  scale = Scale(*this);
   words_begin.assign(1, 0);
   for (int f = 0; f < n_features; ++f) {
     const std::size_t words = ordered[f] ? 0 : (static_cast<std::size_t>(n_cells[f]) + 63) / 64;

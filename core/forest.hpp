@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "scale.hpp"
+
 namespace treeproof {
 
 using Cell = std::int32_t;
@@ -25,13 +27,14 @@ struct Forest {
   std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
   std::int64_t band = 0;
   Vote vote = Vote::majority;
+  Scale scale;  // derived
 
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;           // the sets of cells that go left, one after the other
   std::vector<std::size_t> set_begin;    // per left set: its first word
 
-  // Derive words_begin from n_cells and ordered; call once, before the first box is made.
-  void lay_out_words();
+  // Derive what follows from the other fields; call once, before the first box is made.
+  void derive();
 
   bool goes_left(std::int32_t node, Cell cell) const {
     const std::int32_t c = cut[node];

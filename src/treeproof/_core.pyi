@@ -14,7 +14,9 @@ class Forest:
         sets: npt.NDArray[np.uint64],
         stays: bool,
         label: int,
+        home: list[int],
         seconds: float,
+        plain: bool,
     ) -> tuple[str, list[int], list[int], int, bool, int]: ...
 
 def make_forest(**fields: Any) -> Forest: ...

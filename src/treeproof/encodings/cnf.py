@@ -36,14 +36,12 @@ class Formula:
 
     def add(self, *literals: int) -> None:
         """Add a clause: at least one of the literals holds."""
-        clause = []
-        for literal in literals:
-            if literal == TRUE:
-                return
-            if literal != -TRUE:
-                clause.append(literal)
-        if clause:
-            self.clauses.append(clause)
+        if TRUE in literals:
+            return
+        if -TRUE in literals:
+            literals = tuple(literal for literal in literals if literal != -TRUE)
+        if literals:
+            self.clauses.append(list(literals))
         else:
             self.contradict()
 

@@ -20,7 +20,8 @@ class NativeOracle:
 
     name = "native"
 
-    def __init__(self, forest: CellForest) -> None:
+    def __init__(self, forest: CellForest, *, plain: bool = False) -> None:
+        self._plain = plain
         source = forest.source
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
@@ -56,7 +57,7 @@ class NativeOracle:
                 sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
         seconds = math.inf if query.deadline is None else query.deadline - time.monotonic()
         status, core, witness, label, near_tie, _ = self._core.decide(
-            low, high, sets, isinstance(query.claim, Stays), query.claim.label, seconds
+            low, high, sets, isinstance(query.claim, Stays), query.claim.label, [0] * forest.n_features, seconds, self._plain
         )
         if status == "entailed":
             return Entailed(frozenset(core), near_tie)

@@ -1,0 +1,35 @@
+// Scores as the small integers that bounds are computed with, always rounded outward.
+#pragma once
+
+#include <cstdint>
+
+namespace treeproof {
+
+struct Forest;
+
+struct Pair {
+  int winner, loser;
+};
+
+// Scales integer scores to the small integers that bounds are computed with. Values are rounded up, so that sums of them
+// are upper bounds; `closed(u)` is true only if a sum of differences bounded by the scaled u stays below theta - band.
+class Scale {
+ public:
+  Scale() = default;
+  explicit Scale(const Forest& forest);
+
+  std::int32_t value(std::int64_t difference) const {
+    if (shift_ <= 0) return static_cast<std::int32_t>(difference << -shift_);
+    return static_cast<std::int32_t>(-((-difference) >> shift_));  // >> rounds down, so this rounds up
+  }
+
+  // The least scaled sum with which the pair may still be won: a bound below it closes a box.
+  std::int64_t target(const Forest& forest, Pair pair) const;
+
+  static constexpr int kBits = 14;  // one vote, or a probability of 1, is about 2^14
+
+ private:
+  int shift_ = 0;  // negative: multiply by 2^-shift
+};
+
+}  // namespace treeproof

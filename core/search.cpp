@@ -1,0 +1,245 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace treeproof {
+namespace {
+
+// Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
+constexpr int kRootIterations = 60;
+constexpr int kIterations = 16;
+constexpr int kPatience = 5;  // iterations without a better bound before the step is halved
+
+int depth_of(const Forest& forest) {
+  std::vector<int> depth(forest.feature.size(), 0);
+  int deepest = 1;
+  for (std::size_t n = 0; n < forest.feature.size(); ++n) {  // children lie behind their parents
+    if (forest.feature[n] < 0) continue;
+    for (const std::int32_t child : {forest.left[n], forest.right[n]}) {
+      depth[child] = depth[n] + 1;
+      deepest = std::max(deepest, depth[child] + 1);
+    }
+  }
+  return deepest;
+}
+
+}  // namespace
+
+Searcher::Searcher(const Forest& forest)
+    : forest_(forest),
+      // The payments on a path stay below 2^29 in size, so that values fit 32 bits.
+      largest_price_(std::min(1 << 18, (1 << 29) / depth_of(forest))),
+      builder_(forest),
+      prices_(static_cast<std::size_t>(forest.n_classes) * forest.n_classes),
+      rival_rank_(forest.n_classes, 0) {}
+
+Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop) {
+  claim_ = claim;
+  home_ = &home;
+  must_stop_ = &must_stop;
+  outcome_ = Outcome{};
+  outcome_.used.assign(forest_.n_features, 0);
+  restricted_.resize(forest_.n_features);
+  for (int f = 0; f < forest_.n_features; ++f) restricted_[f] = !box.is_full(forest_, f);
+
+  if (claim.kind == ClaimKind::stays) {
+    for (const int rival : possible_rivals(box, claim.label)) {
+      if (close(box, {{rival, claim.label}}, 0)) continue;
+      if (outcome_.status == Status::refuted) rival_rank_[rival] = 1 + *std::max_element(rival_rank_.begin(), rival_rank_.end());
+      break;
+    }
+  } else {
+    std::vector<Pair> pairs;
+    for (int k = 0; k < forest_.n_classes; ++k)
+      if (k != claim.label) pairs.push_back({claim.label, k});
+    close(box, pairs, 0);
+  }
+  return std::move(outcome_);
+}
+
+// Rivals that the naive bound does not exclude, the most promising first, from one walk over the box.
+std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
+  const int n_classes = forest_.n_classes;
+  std::vector<std::int64_t> upper(n_classes, 0), most(n_classes);
+  std::vector<std::int32_t> stack;
+  for (const std::int32_t root : forest_.roots) {
+    std::fill(most.begin(), most.end(), std::numeric_limits<std::int64_t>::min());
+    stack.push_back(root);
+    while (!stack.empty()) {
+      std::int32_t node = stack.back();
+      stack.pop_back();
+      while (forest_.feature[node] >= 0) {
+        const Side side = box.side(forest_, node);
+        if (side == Side::both) {
+          stack.push_back(forest_.right[node]);
+          node = forest_.left[node];
+          continue;
+        }
+        const std::int32_t f = forest_.feature[node];
+        if (restricted_[f]) outcome_.used[f] = 1;
+        node = side == Side::left ? forest_.left[node] : forest_.right[node];
+      }
+      const std::int64_t* score = forest_.scores_of(node);
+      const std::int64_t own = score[label];
+      for (int k = 0; k < n_classes; ++k) most[k] = std::max(most[k], score[k] - own);
+    }
+    for (int k = 0; k < n_classes; ++k) upper[k] += most[k];
+  }
+  std::vector<int> rivals;
+  for (int k = 0; k < n_classes; ++k)
+    if (k != label && upper[k] >= theta(k, label) - forest_.band) rivals.push_back(k);
+  std::stable_sort(rivals.begin(), rivals.end(), [&](int a, int b) {
+    return std::pair(rival_rank_[a], upper[a]) > std::pair(rival_rank_[b], upper[b]);
+  });
+  return rivals;
+}
+
+// True if no point of the box wins all pairs; otherwise the outcome says why not.
+bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth) {
+  Level& here = level(depth);
+  for (;;) {
+    if ((*must_stop_)()) {
+      outcome_.status = Status::stopped;
+      return false;
+    }
+    ++outcome_.boxes;
+    Pair pair{};
+    bool closed = false;
+    if (!choose_pair(box, pairs, here, pair, closed)) return closed || decide_exactly(box, pairs);
+    const std::int64_t target = forest_.scale.target(forest_, pair);
+    if (!optimise(here, box, pair, target, depth, closed)) return false;
+    if (closed) return true;
+
+    Side side{};
+    const std::int32_t node = here.lagrangian.branch(side);
+    bool empty = false;
+    here.lagrangian.fix(box, target, empty);
+    if (empty) return true;
+    here.lagrangian.save(prices(pair).alpha, prices(pair).beta);
+    if (box.side(forest_, node) != Side::both) continue;
+    Box first = box;
+    first.restrict(forest_, node, side);
+    if (!close(std::move(first), pairs, depth + 1)) return false;
+    here.lagrangian.save(prices(pair).alpha, prices(pair).beta);
+    box.restrict(forest_, node, side == Side::left ? Side::right : Side::left);
+  }
+}
+
+// The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left, or
+// one is lost (then `closed`).
+bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed) {
+  const auto build = [&](Pair pair) {
+    builder_.build(level.residual, box, pair, forest_.scale, restricted_, outcome_.used);
+  };
+  if (pairs.size() == 1) {
+    chosen = pairs[0];
+    build(chosen);
+    closed = level.residual.roots.empty() && level.residual.offset < forest_.scale.target(forest_, chosen);
+    return !level.residual.roots.empty();
+  }
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  bool found = false;
+  for (const Pair pair : pairs) {
+    build(pair);
+    const Prices& known = prices(pair);
+    level.lagrangian.start(level.residual, box, known.alpha, known.beta);
+    const std::int64_t room = level.lagrangian.evaluate() - forest_.scale.target(forest_, pair);
+    if (room < 0) {
+      closed = true;
+      return false;
+    }
+    if (!level.residual.roots.empty() && room < least) {
+      least = room;
+      chosen = pair;
+      found = true;
+    }
+  }
+  if (found) build(chosen);
+  return found;
+}
+
+// Lower the bound until it closes the box, a witness is found (then false), or it stalls.
+bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth, bool& closed) {
+  Lagrangian& lagrangian = level.lagrangian;
+  const Prices& known = prices(pair);
+  lagrangian.start(level.residual, box, known.alpha, known.beta);
+  const int iterations = depth == 0 ? kRootIterations : kIterations;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  double scale = 1.0;
+  int waited = 0;
+  for (int i = 0; i < iterations; ++i) {
+    const std::int64_t bound = lagrangian.evaluate();
+    if (bound < target) {
+      closed = true;
+      lagrangian.save(prices(pair).alpha, prices(pair).beta);
+      return true;
+    }
+    if (lagrangian.value_of_best_cells() >= target) {
+      std::vector<Cell> point = home_in(box);
+      lagrangian.place_best_cells(point);
+      if (refutes(std::move(point))) {
+        lagrangian.save(prices(pair).alpha, prices(pair).beta);
+        return false;
+      }
+    }
+    if (bound < best) {
+      best = bound;
+      lagrangian.keep_prices();
+      waited = 0;
+    } else if (++waited >= kPatience) {
+      scale *= 0.5;
+      waited = 0;
+    }
+    if (!lagrangian.step(target - 1, scale)) break;
+  }
+  lagrangian.restore_prices();
+  lagrangian.evaluate();
+  return true;
+}
+
+// Evaluate the model itself; a point that violates the claim becomes the witness.
+bool Searcher::refutes(std::vector<Cell> point) {
+  const int label = forest_.label(point);
+  if (!claim_.violated_by(label)) return false;
+  outcome_.status = Status::refuted;
+  outcome_.witness = std::move(point);
+  outcome_.label = label;
+  return true;
+}
+
+// No bound tells the leaves of this box apart any more: enumerate what is left exactly.
+bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
+  if (pairs.size() == 1 && refutes(home_in(box))) {
+    outcome_.near_tie = outcome_.near_tie || forest_.band > 0;
+    return false;
+  }
+  return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_);
+}
+
+Searcher::Prices& Searcher::prices(Pair pair) {
+  std::unique_ptr<Prices>& known = prices_[static_cast<std::size_t>(pair.winner) * forest_.n_classes + pair.loser];
+  if (!known) known.reset(new Prices{std::vector<std::int32_t>(forest_.feature.size()), std::vector<std::int32_t>(forest_.feature.size())});
+  return *known;
+}
+
+Searcher::Level& Searcher::level(std::size_t depth) {
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_, largest_price_)});
+  return *levels_[depth];
+}
+
+std::vector<Cell> Searcher::home_in(const Box& box) const {
+  std::vector<Cell> point = box.first_point(forest_);
+  for (int f = 0; f < forest_.n_features; ++f) {
+    const Cell cell = (*home_)[f];
+    if (forest_.ordered[f]) {
+      point[f] = std::clamp(cell, box.low[f], box.high[f]);
+    } else if ((box.sets[forest_.words_begin[f] + cell / 64] >> (cell % 64)) & 1U) {
+      point[f] = cell;
+    }
+  }
+  return point;
+}
+
+}  // namespace treeproof

@@ -1,0 +1,56 @@
+// Decides queries: the naive bound first, then, for each rival that is left, branch and bound with the Lagrangian bound
+// on residual forests. A Searcher keeps prices and buffers between queries about one instance; what it keeps changes how
+// soon an answer comes, never which one.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "branch_and_bound.hpp"
+#include "lagrangian.hpp"
+#include "residual.hpp"
+
+namespace treeproof {
+
+class Searcher {
+ public:
+  explicit Searcher(const Forest& forest);
+
+  // `home` is a point, usually the instance; a witness takes its cells where they do not matter.
+  Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop);
+
+ private:
+  struct Prices {
+    std::vector<std::int32_t> alpha, beta;  // per node of the forest
+  };
+  struct Level {  // buffers of one depth of the search
+    Residual residual;
+    Lagrangian lagrangian;
+  };
+
+  std::vector<int> possible_rivals(const Box& box, int label);
+  bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
+  bool optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth, bool& closed);
+  bool choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed);
+  bool refutes(std::vector<Cell> point);
+  bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
+  Prices& prices(Pair pair);
+  Level& level(std::size_t depth);
+  std::vector<Cell> home_in(const Box& box) const;
+
+  const Forest& forest_;
+  std::int32_t largest_price_;
+  ResidualBuilder builder_;
+  std::vector<std::unique_ptr<Prices>> prices_;  // per winner and loser
+  std::vector<std::unique_ptr<Level>> levels_;
+  std::vector<int> rival_rank_;                  // rivals that refuted lately come first
+
+  // The query at hand.
+  Claim claim_{};
+  const std::vector<Cell>* home_ = nullptr;
+  const Poll* must_stop_ = nullptr;
+  std::vector<std::uint8_t> restricted_;
+  Outcome outcome_;
+};
+
+}  // namespace treeproof

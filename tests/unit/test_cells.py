@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from generators import random_forest, random_row
+
+from treeproof.build import build_forest, isin, leaf, split
+from treeproof.cells import integer_scores, theta
+from treeproof.forest import LEAF, Column, Forest
+from treeproof.rows import as_row
+from treeproof.space import Space
+
+
+class TestLabel:
+    @pytest.mark.parametrize("vote", ["majority", "mean"])
+    @pytest.mark.parametrize("categorical", [False, True])
+    def test_in_cells_is_the_prediction_for_the_row(self, vote, categorical):
+        for seed in range(25):
+            rng = np.random.default_rng(seed)
+            forest = random_forest(rng, vote=vote, categorical=categorical, n_classes=int(rng.integers(1, 5)))
+            space = Space.of(forest)
+            cells = space.discretise()
+            rows = [random_row(rng, forest) for _ in range(15)]
+            got = [cells.label(space.cells(as_row(row, forest.columns))) for row in rows]
+            assert got == forest.predict_index(rows).tolist()
+
+    def test_is_the_same_everywhere_in_a_cell(self):
+        for seed in range(25):
+            rng = np.random.default_rng(seed)
+            forest = random_forest(rng, vote="mean")
+            space = Space.of(forest)
+            point = [int(rng.integers(f.n_cells)) for f in space.features]
+            ends = [
+                [rng.choice([f.lows[c], f.highs[c]]) for f, c in zip(space.features, point, strict=True)]
+                for _ in range(10)
+            ]
+            assert set(forest.predict_index(ends).tolist()) == {space.discretise().label(point)}
+
+    def test_follows_declared_kinds_and_groups(self):
+        rng = np.random.default_rng(0)
+        names = ["red", "green", "blue", "flag", "age"]
+
+        def node(depth: int) -> object:
+            if depth == 0:
+                return leaf(int(rng.integers(3)))
+            if rng.random() < 0.3:
+                return isin("size", ["S", "L"], node(depth - 1), node(depth - 1))
+            at = float(rng.choice([-0.5, 0.0, 0.3, 0.5, 1.0, 1.5, 17.5, 40.0]))
+            return split(str(rng.choice(names)), at, node(depth - 1), node(depth - 1))
+
+        columns = [*names, Column("size", ("S", "M", "L"))]
+        forest = build_forest([node(4) for _ in range(9)], columns=columns, classes=[0, 1, 2])
+        space = Space.of(
+            forest,
+            kinds={"flag": "binary", "age": "ordinal"},
+            one_hot={"colour": ["red", "green", "blue"]},
+        )
+        cells = space.discretise()
+        assert cells.ordered == (False, True, True, False)
+        for _ in range(200):
+            colour = np.eye(3)[rng.integers(3)].tolist()
+            row = [*colour, int(rng.integers(2)), int(rng.integers(-3, 45)), "SML"[rng.integers(3)]]
+            x = as_row(row, forest.columns)
+            assert cells.label(space.cells(x)) == forest.predict_index([row])[0]
+
+
+class TestDomains:
+    def test_are_ranges_on_ordered_features_and_sets_on_others(self):
+        forest = build_forest(
+            [split("a", 0, isin("c", ["r"], 0, 1), 1)],
+            columns=["a", Column("c", ("r", "g", "b"))],
+            classes=[0, 1],
+        )
+        cells = Space.of(forest).discretise()
+        assert cells.full == (range(2), frozenset({0, 1, 2}))
+        assert cells.only(0, [1]) == range(1, 2)
+        assert cells.only(1, [2, 0]) == frozenset({0, 2})
+
+
+def beats(forest: Forest, leaves: list[int], winner: int, loser: int) -> bool:
+    """Whether winner beats loser in the model's arithmetic, in Python's own floats."""
+    totals = []
+    for k in (winner, loser):
+        total = 0.0
+        for node in leaves:
+            total += float(forest.values[node, k])
+        totals.append(total / forest.n_trees)
+    return totals[0] > totals[1] or (totals[0] == totals[1] and winner < loser)
+
+
+def two_leaf_trees(rng: np.random.Generator, pool: list[float], n_trees: int, n_classes: int) -> Forest:
+    def values() -> object:
+        return leaf([float(rng.choice(pool)) for _ in range(n_classes)])
+
+    trees = [split("a", 0, values(), values()) for _ in range(n_trees)]
+    return build_forest(trees, columns=["a"], classes=list(range(n_classes)), vote="mean")
+
+
+def random_leaves(rng: np.random.Generator, forest: Forest) -> list[int]:
+    """One leaf for each tree, any of its leaves."""
+    ends = [*forest.roots[1:].tolist(), forest.n_nodes]
+    leaf_nodes = np.flatnonzero(forest.feature == LEAF)
+    return [
+        int(rng.choice(leaf_nodes[(leaf_nodes >= start) & (leaf_nodes < end)]))
+        for start, end in zip(forest.roots.tolist(), ends, strict=True)
+    ]
+
+
+def check_promise(forest: Forest, leaves: list[int], scores: np.ndarray, band: int) -> tuple[int, int]:
+    """The promise of the module; returns how many pairs were decided by scores, and how many in the band."""
+    decided = banded = 0
+    sums = [sum(int(scores[node, k]) for node in leaves) for k in range(forest.n_classes)]
+    exact = [sum(Fraction(float(forest.values[n, k])) for n in leaves) for k in range(forest.n_classes)]
+    for k in range(forest.n_classes):
+        for c in range(forest.n_classes):
+            if k == c:
+                continue
+            difference = sums[k] - sums[c]
+            if difference >= theta(k, c) + band:
+                assert beats(forest, leaves, k, c)
+                assert exact[k] >= exact[c]
+                decided += 1
+            elif difference < theta(k, c) - band:
+                assert not beats(forest, leaves, k, c)
+                assert exact[k] <= exact[c]
+                decided += 1
+            else:
+                assert band > 0
+                banded += 1
+    return decided, banded
+
+
+POOLS = {
+    "thirds": [0.0, 1 / 3, 2 / 3, 1.0],
+    "tenths": [0.1, 0.2, 0.3, 0.7, 0.9],
+    "ulps": [1.0, 1 - 2.0**-53, 1 + 2.0**-52, 1 / 3, 2.0**-54],
+    "huge": [1e300, 1e300 / 3, 2e300 / 3, 1e284],
+    "small": [1e-200, 1e-200 / 3, 2e-200 / 3],
+    "tiny": [1e-300, 1e-300 / 3, 2e-300 / 3],
+    "near the smallest normal": [2.3e-308, 2.3e-308 / 3, 2.3e-308 * 2 / 3, 5e-324],
+    "subnormal": [5e-324, 1e-323, 1.5e-323, 0.0],
+    "huge and tiny": [1e300, 1e-300, 5e-324, 1.0, 1e284],
+    "signed": [-1 / 3, 1 / 3, -0.1, 0.1, 0.2, -1.0],
+    "counts": [3.0, 1.0, 1e15 + 0.5, 7.0],
+    "beyond the largest float64": [1e308, 1.7e308, 1.0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+class TestIntegerScores:
+    @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
+    @pytest.mark.parametrize("n_trees", [1, 3, 10, 37])
+    def test_decide_as_the_model_does_outside_the_band(self, pool, n_trees):
+        rng = np.random.default_rng(n_trees)
+        for _ in range(8):
+            forest = two_leaf_trees(rng, pool, n_trees, n_classes=3)
+            scores, band = integer_scores(forest)
+            for _ in range(6):
+                check_promise(forest, random_leaves(rng, forest), scores, band)
+
+    @pytest.mark.parametrize("pool", ["thirds", "huge", "tiny"])
+    def test_decide_as_the_model_does_with_a_thousand_trees(self, pool):
+        rng = np.random.default_rng(0)
+        forest = two_leaf_trees(rng, POOLS[pool], 1000, n_classes=3)
+        scores, band = integer_scores(forest)
+        for _ in range(10):
+            check_promise(forest, random_leaves(rng, forest), scores, band)
+
+    def test_leave_real_near_ties_to_the_model_where_exact_sums_would_be_wrong(self):
+        rng = np.random.default_rng(0)
+        banded = misled = 0
+        for _ in range(100):
+            forest = two_leaf_trees(rng, POOLS["tenths"], 10, n_classes=2)
+            scores, band = integer_scores(forest)
+            leaves = random_leaves(rng, forest)
+            _, n = check_promise(forest, leaves, scores, band)
+            banded += n
+            exact = [sum(Fraction(float(forest.values[i, k])) for i in leaves) for k in (0, 1)]
+            misled += (exact[0] >= exact[1]) != beats(forest, leaves, 0, 1)
+        assert misled > 0
+        assert banded > 0
+
+    @pytest.mark.parametrize("pool", ["thirds", "tenths", "huge", "small", "signed"])
+    @pytest.mark.parametrize("n_trees", [2, 100])
+    def test_leave_only_near_ties_to_the_model(self, pool, n_trees):
+        rng = np.random.default_rng(1)
+        forest = two_leaf_trees(rng, POOLS[pool], n_trees, n_classes=2)
+        scores, band = integer_scores(forest)
+        scale = n_trees * max(Fraction(abs(v)) for v in POOLS[pool])
+        for _ in range(30):
+            leaves = random_leaves(rng, forest)
+            exact = [sum(Fraction(float(forest.values[i, k])) for i in leaves) for k in (0, 1)]
+            if abs(exact[0] - exact[1]) > scale / 10**10:
+                assert check_promise(forest, leaves, scores, band) == (2, 0)
+
+    @pytest.mark.parametrize(
+        "pool",
+        [[0.0, 1.0], [0.25, 0.5, 0.75], [3.0, 1e14], [2.0**-800, 2.0**-810], [-0.5, 0.125], [2.0**45, 0.5]],
+    )
+    def test_need_no_band_for_dyadic_values(self, pool):
+        rng = np.random.default_rng(2)
+        forest = two_leaf_trees(rng, pool, 9, n_classes=3)
+        scores, band = integer_scores(forest)
+        for _ in range(20):
+            check_promise(forest, random_leaves(rng, forest), scores, band)
+        assert band == 0
+
+    def test_of_zeros_are_zeros(self):
+        scores, band = integer_scores(
+            build_forest([leaf([0.0, 0.0])] * 3, columns=["a"], classes=[0, 1], vote="mean")
+        )
+        assert (scores.tolist(), band) == ([[0, 0]] * 3, 0)
+
+    def test_of_majority_vote_are_one_for_the_first_maximum_of_each_leaf(self):
+        trees = [split("a", 0, [0.2, 0.4, 0.4], [1 / 3] * 3), leaf([0, 0, 1e300])]
+        scores, band = integer_scores(build_forest(trees, columns=["a"], classes=[0, 1, 2]))
+        assert scores.tolist() == [[0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
+        assert band == 0
+
+    @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
+    def test_and_their_sums_stay_far_from_overflow(self, pool):
+        scores, band = integer_scores(two_leaf_trees(np.random.default_rng(3), pool, 50, n_classes=2))
+        assert sum(int(np.abs(scores[i : i + 3]).max()) for i in range(0, 150, 3)) + 2 * band < 2**63
+
+
+def test_theta_gives_ties_to_the_first_class():
+    assert [theta(0, 1), theta(1, 0), theta(2, 5), theta(5, 2)] == [0, 1, 0, 1]
