@@ -2,17 +2,19 @@
 
 ``python bench/sat_presets.py --data DIR [--instances 5] [--dataset NAME ...]``
 
-DIR holds the datasets as CSV files and ``table1.csv``. For each forest, trained by the paper's recipe, one line:
+DIR holds the datasets as CSV files and ``table1.csv``. For each forest, trained by the paper's recipe, one
+line:
 
 * ``#var`` and ``#cl`` of the preset ``paper`` beside the printed ones;
-* for each preset the CPU milliseconds to encode one claim and load the solver, and to find one abductive explanation:
-  canonical deletion in the order of the features, with the memory of cores and witnesses that `Explainer` uses;
-* the mean length of the explanations beside the printed mean number of satisfiable calls, which is the same thing for
-  the published tool (each feature kept is one such call), on other instances;
+* for each preset the CPU milliseconds to encode one claim and load the solver, and to find one abductive
+  explanation: canonical deletion in the order of the features, with the memory of cores and witnesses that
+  `Explainer` uses;
+* the mean length of the explanations beside the printed mean number of satisfiable calls, which is the same
+  thing for the published tool (each feature kept is one such call), on other instances;
 * the ratio of the times per explanation, paper to compact, and of the times with encoding.
 
-Both presets explain the same instances, drawn from the whole dataset with a fixed seed. A class that occurs among them
-is encoded once, its time counted apart; the ratio with encoding spreads it over the instances.
+Both presets explain the same instances, drawn from the whole dataset with a fixed seed. A class that occurs
+among them is encoded once, its time counted apart; the ratio with encoding spreads it over the instances.
 """
 
 from __future__ import annotations
@@ -55,8 +57,11 @@ def train(X: np.ndarray, y: np.ndarray, depth: int) -> RandomForestClassifier:
     return model.fit(X, y)
 
 
-def measure(cells: CellForest, points: list[Cells], preset: Preset) -> tuple[list[frozenset[int]], float, float]:
-    """Return the explanations, and the CPU seconds for encoding a claim and for one explanation, on average."""
+Explanations = list[frozenset[int]]
+
+
+def measure(cells: CellForest, points: list[Cells], preset: Preset) -> tuple[Explanations, float, float]:
+    """Return the explanations, and the mean CPU seconds for encoding a claim and for one explanation."""
     start = time.process_time()
     oracle = SatOracle(cells, preset=preset)
     labels = [cells.label(point) for point in points]
@@ -74,7 +79,7 @@ def measure(cells: CellForest, points: list[Cells], preset: Preset) -> tuple[lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the datasets and table1.csv")
     parser.add_argument("--instances", type=int, default=5, help="instances for each dataset")
     parser.add_argument("--dataset", nargs="+", help="datasets, by default all of Table 1")
@@ -105,14 +110,16 @@ def main() -> None:
         n_variables, n_clauses = SatOracle(cells, preset="paper").size(Stays(cells.label(points[0])))
         print(
             f"{name:14}{n_variables:7}{line['vars']:>8}{n_clauses:7}{line['clauses']:>8} |"
-            f" {1000 * paper_encoding:5.0f}{1000 * compact_encoding:6.0f} | {1000 * paper:9.1f}{1000 * compact:8.1f} |"
+            f" {1000 * paper_encoding:5.0f}{1000 * compact_encoding:6.0f} |"
+            f" {1000 * paper:9.1f}{1000 * compact:8.1f} |"
             f"{np.mean([len(found) for found in explanations]):7.1f}{line['sat_calls']:>4} |"
             f"{ratios[-1]:6.1f}{with_encoding[-1]:16.1f}",
             flush=True,
         )
+    mean, mean_with_encoding = (math.exp(np.mean(np.log(each))) for each in (ratios, with_encoding))
     print(
         f"geometric mean of the ratios over {len(ratios)} forests, {args.instances} instances each: "
-        f"{math.exp(np.mean(np.log(ratios))):.2f}; with encoding {math.exp(np.mean(np.log(with_encoding))):.2f}"
+        f"{mean:.2f}; with encoding {mean_with_encoding:.2f}"
     )
 
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "branch_and_bound.hpp"
+#include "deletion.hpp"
 #include "search.hpp"
 
 namespace nb = nanobind;
@@ -83,7 +84,7 @@ class Stopper {
 };
 
 nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                       bool stays, int label, const std::vector<Cell>& home, double seconds, bool plain) {
+                       bool stays, int label, double seconds, bool plain) {
   Box box{copy(low), copy(high), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
       box.sets.size() != forest.words_begin.back())
@@ -94,7 +95,7 @@ nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std:
     nb::gil_scoped_release release;
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
-    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : Searcher(forest).decide(box, claim, home, must_stop);
+    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : Searcher(forest).decide(box, claim, box.first_point(forest), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   const char* const names[] = {"entailed", "refuted", "stopped"};
@@ -105,6 +106,26 @@ nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std:
                         outcome.near_tie, outcome.boxes);
 }
 
+nb::tuple explain_point(const Forest& forest, const std::vector<Cell>& point, int label,
+                        const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                        double seconds) {
+  if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
+    throw std::invalid_argument("the point does not fit the forest");
+  Stopper stopper(seconds);
+  Explanation found;
+  {
+    nb::gil_scoped_release release;
+    Searcher searcher(forest);
+    found = explain(searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  nb::list kept;
+  for (int f = 0; f < forest.n_features; ++f)
+    if (found.kept[f]) kept.append(f);
+  return nb::make_tuple(kept, found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
+                        found.near_ties);
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -112,9 +133,12 @@ NB_MODULE(_core, module) {
   nb::class_<Forest>(module, "Forest")
       .def_prop_ro("n_features", [](const Forest& forest) { return forest.n_features; })
       .def("label", &Forest::label, "point"_a, "Class index that the model's own predict gives at a point of cells.")
-      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a,
+      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "seconds"_a,
            "plain"_a,
-           "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).");
+           "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).")
+      .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
+           "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
+           "near_ties).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
              "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "band"_a, "majority"_a);
 }

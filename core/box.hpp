@@ -14,6 +14,30 @@ struct Box {
   std::vector<Cell> low, high;  // of ordered features, inclusive
   std::vector<Word> sets;       // of the others; Forest::words_begin tells where each starts
 
+  static Box full(const Forest& forest) {
+    Box box{std::vector<Cell>(forest.n_features, 0), std::vector<Cell>(forest.n_features, 0),
+            std::vector<Word>(forest.words_begin.back(), 0)};
+    for (int f = 0; f < forest.n_features; ++f) box.free(forest, f);
+    return box;
+  }
+
+  void free(const Forest& forest, int f) {
+    high[f] = forest.ordered[f] ? forest.n_cells[f] - 1 : 0;
+    low[f] = 0;
+    if (forest.ordered[f]) return;
+    for (Cell cell = 0; cell < forest.n_cells[f]; ++cell)
+      sets[forest.words_begin[f] + cell / 64] |= Word{1} << (cell % 64);
+  }
+
+  void fix(const Forest& forest, int f, Cell cell) {
+    if (forest.ordered[f]) {
+      low[f] = high[f] = cell;
+      return;
+    }
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w) sets[w] = 0;
+    sets[forest.words_begin[f] + cell / 64] = Word{1} << (cell % 64);
+  }
+
   // The children of `node` that some point of the box reaches (given that some point reaches the node).
   Side side(const Forest& forest, std::int32_t node) const {
     const std::int32_t f = forest.feature[node];

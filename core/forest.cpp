@@ -11,31 +11,43 @@ void Forest::derive() {
     const std::size_t words = ordered[f] ? 0 : (static_cast<std::size_t>(n_cells[f]) + 63) / 64;
     words_begin.push_back(words_begin.back() + words);
   }
+  if (vote == Vote::majority && n_classes <= 64) {
+    leaf_class.resize(feature.size());
+    for (std::size_t n = 0; n < feature.size(); ++n) {
+      const std::int64_t* score = scores_of(static_cast<std::int32_t>(n));
+      leaf_class[n] = static_cast<std::uint8_t>(std::max_element(score, score + n_classes) - score);
+    }
+  }
+  std::vector<int> level(feature.size(), 1);
+  for (std::size_t n = 0; n < feature.size(); ++n) {  // children lie behind their parents
+    depth = std::max(depth, level[n]);
+    if (feature[n] >= 0) level[left[n]] = level[right[n]] = level[n] + 1;
+  }
+}
+
+std::vector<std::int64_t> Forest::sums(const std::vector<Cell>& point) const {
+  std::vector<std::int64_t> sums(n_classes, 0);
+  for (const std::int32_t root : roots) {
+    const std::int64_t* score = scores_of(leaf(root, point));
+    for (int k = 0; k < n_classes; ++k) sums[k] += score[k];
+  }
+  return sums;
 }
 
 int Forest::label(const std::vector<Cell>& point) const {
-  const auto leaf_of = [&](std::int32_t node) {
-    while (feature[node] >= 0) node = goes_left(node, point[feature[node]]) ? left[node] : right[node];
-    return node;
+  // As numpy's argmax: a NaN, which overflowing sums of both signs can give, counts as larger than any number.
+  const auto less = [](auto a, auto b) { return a == a && (b != b || a < b); };
+  const auto first_maximum = [&](const auto& sums) {
+    return static_cast<int>(std::max_element(sums.begin(), sums.end(), less) - sums.begin());
   };
-  const auto first_maximum = [](const auto& sums) {
-    return static_cast<int>(std::max_element(sums.begin(), sums.end()) - sums.begin());
-  };
-  if (vote == Vote::majority) {
-    std::vector<std::int64_t> sums(n_classes, 0);
-    for (const std::int32_t root : roots) {
-      const std::int64_t* score = scores_of(leaf_of(root));
-      for (int k = 0; k < n_classes; ++k) sums[k] += score[k];
-    }
-    return first_maximum(sums);
-  }
-  std::vector<double> sums(n_classes, 0.0);
+  if (vote == Vote::majority) return first_maximum(sums(point));
+  std::vector<double> totals(n_classes, 0.0);
   for (const std::int32_t root : roots) {
-    const double* value = &values[static_cast<std::size_t>(leaf_of(root)) * n_classes];
-    for (int k = 0; k < n_classes; ++k) sums[k] += value[k];
+    const double* value = &values[static_cast<std::size_t>(leaf(root, point)) * n_classes];
+    for (int k = 0; k < n_classes; ++k) totals[k] += value[k];
   }
-  for (double& sum : sums) sum /= static_cast<double>(roots.size());
-  return first_maximum(sums);
+  for (double& total : totals) total /= static_cast<double>(roots.size());
+  return first_maximum(totals);
 }
 
 }  // namespace treeproof

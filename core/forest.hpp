@@ -27,14 +27,16 @@ struct Forest {
   std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
   std::int64_t band = 0;
   Vote vote = Vote::majority;
-  Scale scale;  // derived
 
+  // Derived from the fields above.
+  Scale scale;
+  int depth = 1;                         // nodes on the longest path
+  std::vector<std::uint8_t> leaf_class;  // per node, under majority vote of up to 64 classes: the class it votes for
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;           // the sets of cells that go left, one after the other
   std::vector<std::size_t> set_begin;    // per left set: its first word
 
-  // Derive what follows from the other fields; call once, before the first box is made.
-  void derive();
+  void derive();  // call once, when the other fields are set
 
   bool goes_left(std::int32_t node, Cell cell) const {
     const std::int32_t c = cut[node];
@@ -43,6 +45,14 @@ struct Forest {
   }
 
   const std::int64_t* scores_of(std::int32_t node) const { return &scores[static_cast<std::size_t>(node) * n_classes]; }
+
+  std::int32_t leaf(std::int32_t node, const std::vector<Cell>& point) const {
+    while (feature[node] >= 0) node = goes_left(node, point[feature[node]]) ? left[node] : right[node];
+    return node;
+  }
+
+  // Sums of scores at a point, per class.
+  std::vector<std::int64_t> sums(const std::vector<Cell>& point) const;
 
   // The class that the model's own predict gives at a point: integer votes, or double sums in tree order, divided by
   // the number of trees; first maximum.

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace treeproof {
+namespace {
+
+constexpr std::int32_t kLargestMove = 1 << 20;
+
+}  // namespace
 
 void Lagrangian::start(const Residual& residual, const Box& box, const std::vector<std::int32_t>& alpha,
                        const std::vector<std::int32_t>& beta) {
@@ -17,10 +22,15 @@ void Lagrangian::start(const Residual& residual, const Box& box, const std::vect
   }
   value_.resize(residual.constants.size() + n);
   std::copy(residual.constants.begin(), residual.constants.end(), value_.begin());
+  point_value_.resize(value_.size());
+  std::copy(residual.constants.begin(), residual.constants.end(), point_value_.begin());
   on_path_.resize(value_.size());
+  gradient_alpha_.resize(n);
+  gradient_beta_.resize(n);
   earn_left_.resize(slots);
   earn_right_.resize(slots);
   slot_left_.resize(slots);
+  disagreement_.assign(slots, 0);
   best_cell_.resize(residual.features.size());
   best_earning_.resize(residual.features.size());
 }
@@ -50,17 +60,16 @@ void Lagrangian::evaluate_features() {
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
     if (forest_.ordered[f]) {
-      std::int64_t earning = 0;  // of the first cells, which go left at every split
-      for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
-      std::int64_t best = earning;
+      // The first cells go left at every split; behind a split a cell earns for going right there instead.
+      std::int64_t all_left = 0, more = 0, most = 0;
       std::int32_t past = begin;  // the best cells lie behind the splits before `past`
       for (std::int32_t s = begin; s < end; ++s) {
-        earning += earn_right_[s] - earn_left_[s];
-        if (earning > best) {
-          best = earning;
-          past = s + 1;
-        }
+        all_left += earn_left_[s];
+        more += earn_right_[s] - earn_left_[s];
+        past = more > most ? s + 1 : past;
+        most = std::max(more, most);
       }
+      const std::int64_t best = all_left + most;
       best_earning_[i] = best;
       best_cell_[i] = past == begin ? box_->low[f] : forest_.cut[r.slot_node[past - 1]] + 1;
       for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = s >= past;
@@ -84,17 +93,16 @@ void Lagrangian::evaluate_features() {
   }
 }
 
-std::int64_t Lagrangian::value_of_best_cells() const {
+std::int64_t Lagrangian::value_of_best_cells() {
   const Residual& r = *residual_;
   const std::int32_t n_constants = r.n_constants();
-  std::int64_t sum = r.offset;
-  for (std::int32_t at : r.roots) {
-    while (at >= n_constants) {
-      const std::int32_t n = at - n_constants;
-      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
-    }
-    sum += r.constants[at];
+  std::int32_t* const value = point_value_.data();
+  for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
+    const std::int32_t by_left = value[r.left[n]], by_right = value[r.right[n]];
+    value[n_constants + n] = slot_left_[r.slot[n]] ? by_left : by_right;
   }
+  std::int64_t sum = r.offset;
+  for (const std::int32_t root : r.roots) sum += value[root];
   return sum;
 }
 
@@ -102,40 +110,36 @@ void Lagrangian::place_best_cells(std::vector<Cell>& point) const {
   for (std::size_t i = 0; i < residual_->features.size(); ++i) point[residual_->features[i]] = best_cell_[i];
 }
 
+// Which way paths go is unpredictable, so the loops below compute with flags instead of branching on them.
 bool Lagrangian::step(std::int64_t target, double scale) {
   const Residual& r = *residual_;
   const std::int32_t n_constants = r.n_constants(), n_nodes = r.n_nodes();
-  std::fill(on_path_.begin(), on_path_.end(), 0);
-  for (const std::int32_t root : r.roots) on_path_[root] = 1;
-  // The subgradient of alpha_n is [the feature's cell goes left] - [the path goes left], of beta_n likewise. Below, a
-  // node's four cases are kept as two small numbers in `direction_`-free form: first its length, then the move.
-  std::int64_t length = 0;
+  std::uint8_t* const on_path = on_path_.data();
+  for (const std::int32_t root : r.roots) on_path[root] = 1;
+  // The subgradient of alpha_n is [the feature's cell goes left] - [the path goes left], of beta_n likewise. A price of
+  // 0 cannot fall.
+  std::int32_t length = 0;
   for (std::int32_t n = 0; n < n_nodes; ++n) {
-    const bool cell_left = slot_left_[r.slot[n]];
-    std::uint8_t& state = on_path_[n_constants + n];
-    if (state) {
-      const std::int32_t by_left = value_[r.left[n]] - alpha_[n], by_right = value_[r.right[n]] - beta_[n];
-      const bool path_left = by_left > by_right || (by_left == by_right && cell_left);
-      on_path_[path_left ? r.left[n] : r.right[n]] = 1;
-      state = path_left ? 1 : 2;
-      if (path_left != cell_left) length += 1 + ((cell_left ? alpha_[n] : beta_[n]) > 0);
-    } else {
-      length += (cell_left ? alpha_[n] : beta_[n]) > 0;
-    }
+    const std::int32_t left = r.left[n], right = r.right[n];
+    const std::int32_t cell_left = slot_left_[r.slot[n]];
+    const std::int32_t by_left = value_[left] - alpha_[n], by_right = value_[right] - beta_[n];
+    const std::int32_t path_left = by_left + cell_left > by_right;  // where both are as good, agree with the cell
+    const std::int32_t on = on_path[n_constants + n];
+    on_path[left] = static_cast<std::uint8_t>(on & path_left);
+    on_path[right] = static_cast<std::uint8_t>(on & ~path_left);
+    const std::int32_t for_alpha = (cell_left & (alpha_[n] > 0)) - (on & path_left);
+    const std::int32_t for_beta = ((1 - cell_left) & (beta_[n] > 0)) - (on & (1 - path_left));
+    gradient_alpha_[n] = for_alpha;
+    gradient_beta_[n] = for_beta;
+    length += for_alpha * for_alpha + for_beta * for_beta;
+    disagreement_[r.slot[n]] += on & (path_left ^ cell_left);
   }
   if (length == 0) return false;
-  const double exact = scale * static_cast<double>(bound_ - target) / static_cast<double>(length);
-  const std::int32_t move = std::max<std::int32_t>(1, static_cast<std::int32_t>(std::min(exact, 1e8)));
+  const double exact = scale * static_cast<double>(bound_ - target) / length;
+  const std::int32_t move = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
   for (std::int32_t n = 0; n < n_nodes; ++n) {
-    const bool cell_left = slot_left_[r.slot[n]];
-    const std::uint8_t state = on_path_[n_constants + n];
-    if (state != 0 && (state == 1) == cell_left) continue;  // path and cell agree
-    std::int32_t& earned = cell_left ? alpha_[n] : beta_[n];
-    earned = std::max(0, earned - move);
-    if (state != 0) {
-      std::int32_t& paid = state == 1 ? alpha_[n] : beta_[n];
-      paid = std::min(largest_price_, paid + move);
-    }
+    alpha_[n] = std::clamp(alpha_[n] - move * gradient_alpha_[n], 0, largest_price_);
+    beta_[n] = std::clamp(beta_[n] - move * gradient_beta_[n], 0, largest_price_);
   }
   return true;
 }
@@ -221,23 +225,23 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
   return shrank || empty;
 }
 
-std::int32_t Lagrangian::branch(Side& side) {
+std::int32_t Lagrangian::branch(Side& side) const {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
-  disagreement_.assign(r.slot_node.size(), 0);
-  for (const std::int32_t root : r.roots) {
-    for (std::int32_t at = root; at >= n_constants;) {
-      const std::int32_t n = at - n_constants;
-      const bool cell_left = slot_left_[r.slot[n]];
-      const std::int32_t by_left = value_[r.left[n]] - alpha_[n], by_right = value_[r.right[n]] - beta_[n];
-      const bool path_left = by_left > by_right || (by_left == by_right && cell_left);
-      disagreement_[r.slot[n]] += path_left == cell_left ? 1 : 64;
-      at = path_left ? r.left[n] : r.right[n];
+  std::int32_t chosen = 0;
+  std::int64_t most = -1;
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
+    const std::int32_t begin = r.slot_begin[i], last = r.slot_begin[i + 1] - 1;
+    std::int64_t all = 0, before = 0;
+    for (std::int32_t s = begin; s <= last; ++s) all += disagreement_[s];
+    if (all <= most) continue;
+    most = all;
+    for (chosen = begin; chosen < last; ++chosen) {
+      before += disagreement_[chosen];
+      if (2 * before >= all) break;
     }
   }
-  const auto most = std::max_element(disagreement_.begin(), disagreement_.end()) - disagreement_.begin();
-  side = slot_left_[most] ? Side::left : Side::right;
-  return r.slot_node[most];
+  side = slot_left_[chosen] ? Side::left : Side::right;
+  return r.slot_node[chosen];
 }
 
 void Lagrangian::save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const {

@@ -32,7 +32,7 @@ class Lagrangian {
   std::int64_t evaluate();
 
   // Value of the point made of the features' best cells; `place` puts these cells into a point.
-  std::int64_t value_of_best_cells() const;
+  std::int64_t value_of_best_cells();
   void place_best_cells(std::vector<Cell>& point) const;
 
   // Move the prices towards a bound of `target`; `scale` shrinks the step. False if no price can move.
@@ -45,9 +45,10 @@ class Lagrangian {
   // falls below `target`. Returns whether anything was cut off; `empty` is set if nothing is left.
   bool fix(Box& box, std::int64_t target, bool& empty) const;
 
-  // The split on which the trees' best paths and the features' best cells disagree most: a node of the forest that
-  // makes it, and the side of the feature's best cell.
-  std::int32_t branch(Side& side);
+  // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most since
+  // `start`, at the median of the disagreements. Returns a node of the forest that makes this split, and the side of the
+  // feature's best cell. (The single split with the most disagreements cuts off too little: twice the boxes.)
+  std::int32_t branch(Side& side) const;
 
   // Store the prices for the nodes' origins.
   void save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const;
@@ -62,12 +63,14 @@ class Lagrangian {
   std::int64_t bound_ = 0;
   std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;
   std::vector<std::int32_t> value_;                // per constant and node: best value below, payments deducted
+  std::vector<std::int32_t> point_value_;          // likewise, for the point of the features' best cells
+  std::vector<std::int32_t> gradient_alpha_, gradient_beta_;
   std::vector<std::uint8_t> on_path_;              // per value index: lies on its tree's best path
   std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right
   std::vector<std::uint8_t> slot_left_;            // per slot: the feature's best cell goes left
   std::vector<Cell> best_cell_;                    // per feature of the residual
   std::vector<std::int64_t> best_earning_;         // per feature of the residual
-  std::vector<std::int32_t> disagreement_;         // per slot
+  std::vector<std::int32_t> disagreement_;         // per slot: steps at which a best path took the other side
 };
 
 }  // namespace treeproof

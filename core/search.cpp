@@ -1,6 +1,7 @@
 #include "search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -8,30 +9,25 @@ namespace treeproof {
 namespace {
 
 // Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
-constexpr int kRootIterations = 60;
+constexpr int kRootIterations = 40;
 constexpr int kIterations = 16;
-constexpr int kPatience = 5;  // iterations without a better bound before the step is halved
-
-int depth_of(const Forest& forest) {
-  std::vector<int> depth(forest.feature.size(), 0);
-  int deepest = 1;
-  for (std::size_t n = 0; n < forest.feature.size(); ++n) {  // children lie behind their parents
-    if (forest.feature[n] < 0) continue;
-    for (const std::int32_t child : {forest.left[n], forest.right[n]}) {
-      depth[child] = depth[n] + 1;
-      deepest = std::max(deepest, depth[child] + 1);
-    }
-  }
-  return deepest;
-}
+// Steps aim a little below the target, and start with twice Polyak's length; it is halved after some steps without a
+// better bound. Found by trial on the paper's forests: shorter steps, averaged or deflected directions were slower.
+constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
+constexpr double kFirstStep = 2.0;
+constexpr int kPatience = 5;
+// A local search for a witness, every so many iterations at the root, ends after some steps without improvement.
+constexpr int kLocalInterval = 10;
+constexpr int kLocalPatience = 30;
 
 }  // namespace
 
 Searcher::Searcher(const Forest& forest)
     : forest_(forest),
       // The payments on a path stay below 2^29 in size, so that values fit 32 bits.
-      largest_price_(std::min(1 << 18, (1 << 29) / depth_of(forest))),
+      largest_price_(std::min(1 << 18, (1 << 29) / forest.depth)),
       builder_(forest),
+      local_(forest),
       prices_(static_cast<std::size_t>(forest.n_classes) * forest.n_classes),
       rival_rank_(forest.n_classes, 0) {}
 
@@ -43,7 +39,10 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   outcome_.used.assign(forest_.n_features, 0);
   restricted_.resize(forest_.n_features);
   for (int f = 0; f < forest_.n_features; ++f) restricted_[f] = !box.is_full(forest_, f);
-
+  if (must_stop()) {
+    outcome_.status = Status::stopped;
+    return std::move(outcome_);
+  }
   if (claim.kind == ClaimKind::stays) {
     for (const int rival : possible_rivals(box, claim.label)) {
       if (close(box, {{rival, claim.label}}, 0)) continue;
@@ -59,33 +58,52 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   return std::move(outcome_);
 }
 
+// Call `visit` with every leaf of a tree that the box reaches, and note whose restriction decided on the way.
+template <typename Visit>
+void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& visit) {
+  stack_.assign(1, root);
+  while (!stack_.empty()) {
+    std::int32_t node = stack_.back();
+    stack_.pop_back();
+    while (forest_.feature[node] >= 0) {
+      const Side side = box.side(forest_, node);
+      if (side == Side::both) {
+        stack_.push_back(forest_.right[node]);
+        node = forest_.left[node];
+        continue;
+      }
+      const std::int32_t f = forest_.feature[node];
+      if (restricted_[f]) outcome_.used[f] = 1;
+      node = side == Side::left ? forest_.left[node] : forest_.right[node];
+    }
+    visit(node);
+  }
+}
+
 // Rivals that the naive bound does not exclude, the most promising first, from one walk over the box.
 std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
   const int n_classes = forest_.n_classes;
-  std::vector<std::int64_t> upper(n_classes, 0), most(n_classes);
-  std::vector<std::int32_t> stack;
-  for (const std::int32_t root : forest_.roots) {
-    std::fill(most.begin(), most.end(), std::numeric_limits<std::int64_t>::min());
-    stack.push_back(root);
-    while (!stack.empty()) {
-      std::int32_t node = stack.back();
-      stack.pop_back();
-      while (forest_.feature[node] >= 0) {
-        const Side side = box.side(forest_, node);
-        if (side == Side::both) {
-          stack.push_back(forest_.right[node]);
-          node = forest_.left[node];
-          continue;
-        }
-        const std::int32_t f = forest_.feature[node];
-        if (restricted_[f]) outcome_.used[f] = 1;
-        node = side == Side::left ? forest_.left[node] : forest_.right[node];
-      }
-      const std::int64_t* score = forest_.scores_of(node);
-      const std::int64_t own = score[label];
-      for (int k = 0; k < n_classes; ++k) most[k] = std::max(most[k], score[k] - own);
+  std::vector<std::int64_t> upper(n_classes, 0);
+  if (forest_.vote == Vote::majority && n_classes <= 64) {
+    // Per tree only the set of classes it can vote for matters.
+    for (const std::int32_t root : forest_.roots) {
+      Word votes = 0;
+      for_each_leaf(box, root, [&](std::int32_t leaf) { votes |= Word{1} << forest_.leaf_class[leaf]; });
+      const Word own = Word{1} << label;
+      const std::int64_t otherwise = votes == own ? -1 : 0;
+      for (std::int64_t& sum : upper) sum += otherwise;
+      for (Word rest = votes & ~own; rest != 0; rest &= rest - 1) ++upper[std::countr_zero(rest)];
     }
-    for (int k = 0; k < n_classes; ++k) upper[k] += most[k];
+  } else {
+    std::vector<std::int64_t> most(n_classes);
+    for (const std::int32_t root : forest_.roots) {
+      std::fill(most.begin(), most.end(), std::numeric_limits<std::int64_t>::min());
+      for_each_leaf(box, root, [&](std::int32_t leaf) {
+        const std::int64_t* score = forest_.scores_of(leaf);
+        for (int k = 0; k < n_classes; ++k) most[k] = std::max(most[k], score[k] - score[label]);
+      });
+      for (int k = 0; k < n_classes; ++k) upper[k] += most[k];
+    }
   }
   std::vector<int> rivals;
   for (int k = 0; k < n_classes; ++k)
@@ -167,7 +185,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   lagrangian.start(level.residual, box, known.alpha, known.beta);
   const int iterations = depth == 0 ? kRootIterations : kIterations;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
-  double scale = 1.0;
+  double scale = kFirstStep;
   int waited = 0;
   for (int i = 0; i < iterations; ++i) {
     const std::int64_t bound = lagrangian.evaluate();
@@ -176,12 +194,24 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       lagrangian.save(prices(pair).alpha, prices(pair).beta);
       return true;
     }
-    if (lagrangian.value_of_best_cells() >= target) {
+    if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
       std::vector<Cell> point = home_in(box);
       lagrangian.place_best_cells(point);
       if (refutes(std::move(point))) {
         lagrangian.save(prices(pair).alpha, prices(pair).beta);
         return false;
+      }
+    }
+    if (depth == 0 && i % kLocalInterval == kLocalInterval - 1) {
+      std::vector<Cell> point = home_in(box);
+      lagrangian.place_best_cells(point);
+      local_.start(level.residual, box, point);
+      if (local_.run(target, kLocalPatience) >= target) {
+        local_.place(point);
+        if (refutes(std::move(point))) {
+          lagrangian.save(prices(pair).alpha, prices(pair).beta);
+          return false;
+        }
       }
     }
     if (bound < best) {
@@ -192,7 +222,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       scale *= 0.5;
       waited = 0;
     }
-    if (!lagrangian.step(target - 1, scale)) break;
+    if (!lagrangian.step(target - kAimBelow, scale)) break;
   }
   lagrangian.restore_prices();
   lagrangian.evaluate();
@@ -206,15 +236,26 @@ bool Searcher::refutes(std::vector<Cell> point) {
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;
+  outcome_.near_tie = !is_certain(outcome_.witness);
   return true;
+}
+
+// Whether sums of scores alone show that the point violates the claim, outside the rounding band.
+bool Searcher::is_certain(const std::vector<Cell>& point) const {
+  if (forest_.band == 0) return true;
+  const std::vector<std::int64_t> sums = forest_.sums(point);
+  const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= theta(k, j) + forest_.band; };
+  for (int k = 0; k < forest_.n_classes; ++k) {
+    if (k == claim_.label) continue;
+    if (claim_.kind == ClaimKind::stays && beats(k, claim_.label)) return true;
+    if (claim_.kind == ClaimKind::never && !beats(claim_.label, k)) return false;
+  }
+  return claim_.kind == ClaimKind::never;
 }
 
 // No bound tells the leaves of this box apart any more: enumerate what is left exactly.
 bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
-  if (pairs.size() == 1 && refutes(home_in(box))) {
-    outcome_.near_tie = outcome_.near_tie || forest_.band > 0;
-    return false;
-  }
+  if (refutes(home_in(box))) return false;
   return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_);
 }
 

@@ -8,6 +8,7 @@
 
 #include "branch_and_bound.hpp"
 #include "lagrangian.hpp"
+#include "local_search.hpp"
 #include "residual.hpp"
 
 namespace treeproof {
@@ -28,11 +29,14 @@ class Searcher {
     Lagrangian lagrangian;
   };
 
+  template <typename Visit>
+  void for_each_leaf(const Box& box, std::int32_t root, const Visit& visit);
   std::vector<int> possible_rivals(const Box& box, int label);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth, bool& closed);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed);
   bool refutes(std::vector<Cell> point);
+  bool is_certain(const std::vector<Cell>& point) const;
   bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
   Prices& prices(Pair pair);
   Level& level(std::size_t depth);
@@ -41,8 +45,10 @@ class Searcher {
   const Forest& forest_;
   std::int32_t largest_price_;
   ResidualBuilder builder_;
+  LocalSearch local_;
   std::vector<std::unique_ptr<Prices>> prices_;  // per winner and loser
   std::vector<std::unique_ptr<Level>> levels_;
+  std::vector<std::int32_t> stack_;
   std::vector<int> rival_rank_;                  // rivals that refuted lately come first
 
   // The query at hand.

@@ -14,9 +14,11 @@ class Forest:
         sets: npt.NDArray[np.uint64],
         stays: bool,
         label: int,
-        home: list[int],
         seconds: float,
         plain: bool,
     ) -> tuple[str, list[int], list[int], int, bool, int]: ...
+    def explain(
+        self, point: list[int], label: int, order: list[int], start: list[int], seconds: float
+    ) -> tuple[list[int], bool, int, int, int, int, int]: ...
 
 def make_forest(**fields: Any) -> Forest: ...

@@ -51,7 +51,7 @@ def split(column: str, threshold: float, yes: Node | Any, no: Node | Any) -> Spl
     >>> split("weight", 75, "No", "Yes").no
     Leaf(value='Yes')
     """
-    return Split(column, float(threshold), None, _node(yes), _node(no))
+    return Split(column, _float(threshold, "A threshold"), None, _node(yes), _node(no))
 
 
 def isin(column: str, categories: Collection[Label], yes: Node | Any, no: Node | Any) -> Split:
@@ -60,8 +60,9 @@ def isin(column: str, categories: Collection[Label], yes: Node | Any, no: Node |
     >>> isin("colour", ["red", "blue"], 0, 1).categories
     ('red', 'blue')
     """
-    if isinstance(categories, str):
-        raise InputError(f"The categories of a split must be a list. Got the string {categories!r}.")
+    if isinstance(categories, str) or not isinstance(categories, Collection):
+        kind = "the string " if isinstance(categories, str) else ""
+        raise InputError(f"The categories of a split must be a list. Got {kind}{categories!r}.")
     return Split(column, float("nan"), tuple(categories), _node(yes), _node(no))
 
 
@@ -99,7 +100,11 @@ def build_forest(
     ['stop', 'go']
     """
     all_columns = tuple(Column(column) if isinstance(column, str) else column for column in columns)
-    writer = _Writer(all_columns, list(classes))
+    for column in all_columns:
+        if not isinstance(column, Column):
+            raise InputError(f"A column must be a name or a Column. Got {column!r}.")
+    labels = _labels(classes)
+    writer = _Writer(all_columns, labels.tolist())
     for tree in trees:
         writer.roots.append(len(writer.feature))
         writer.write(_node(tree))
@@ -111,9 +116,9 @@ def build_forest(
         subset=np.array(writer.subset, dtype=np.int32),
         left=np.array(writer.left, dtype=np.int32),
         right=np.array(writer.right, dtype=np.int32),
-        values=np.array(writer.values, dtype=np.float64).reshape(-1, len(writer.classes)),
+        values=np.array(writer.values, dtype=np.float64).reshape(len(writer.feature), len(writer.classes)),
         subsets=tuple(writer.subsets),
-        classes=np.array(list(classes)),
+        classes=labels,
         columns=all_columns,
         importances=np.array(splits / max(1, splits.sum()) if importances is None else importances),
         vote=vote,
@@ -122,6 +127,32 @@ def build_forest(
 
 def _node(value: Any) -> Node:
     return value if isinstance(value, Split | Leaf) else Leaf(value)
+
+
+def _float(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what} must be a number. Got {value!r}.") from error
+
+
+def _labels(classes: Any) -> np.ndarray[Any, Any]:
+    """Return the labels as an array that keeps their types: numpy alone would turn [0, "a"] into texts."""
+    if isinstance(classes, np.ndarray):
+        return classes
+    plain = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    array = np.array(plain)
+    same = array.ndim == 1 and [type(label) for label in array.tolist()] == [type(label) for label in plain]
+    return array if same else np.array(plain, dtype=object)
+
+
+def _index(label: Any, labels: Sequence[Any]) -> int | None:
+    """Return the place of a label; True is not 1."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    for i, known in enumerate(labels):
+        if isinstance(plain, bool) == isinstance(known, bool) and plain == known:
+            return i
+    return None
 
 
 class _Writer:
@@ -139,42 +170,51 @@ class _Writer:
         self.values: list[list[float]] = []
         self.subsets: list[frozenset[int]] = []
 
-    def write(self, node: Node) -> int:
-        at = len(self.feature)
-        self.feature.append(LEAF)
-        self.threshold.append(float("nan"))
-        self.subset.append(LEAF)
-        self.left.append(LEAF)
-        self.right.append(LEAF)
-        if isinstance(node, Leaf):
-            self.values.append(self.leaf_values(node.value))
-            return at
-        self.values.append([0.0] * len(self.classes))
-        if node.column not in self.columns:
-            raise InputError(f"A split must be on one of {list(self.columns)}. Got {node.column!r}.")
-        column, categories = self.columns[node.column]
+    def write(self, tree: Node) -> None:
+        # A stack and not recursion: a tree may be deeper than Python's.
+        pending: list[tuple[Node, list[int] | None, int]] = [(tree, None, 0)]
+        while pending:
+            node, links, parent = pending.pop()
+            at = len(self.feature)
+            if links is not None:
+                links[parent] = at
+            self.left.append(LEAF)
+            self.right.append(LEAF)
+            if isinstance(node, Leaf):
+                self.append(LEAF, float("nan"), LEAF, self.leaf_values(node.value))
+                continue
+            if node.column not in self.columns:
+                raise InputError(f"A split must be on one of {list(self.columns)}. Got {node.column!r}.")
+            column, categories = self.columns[node.column]
+            self.append(column, node.threshold, self.subset_of(node, categories), [0.0] * len(self.classes))
+            pending += [(node.no, self.right, at), (node.yes, self.left, at)]
+
+    def append(self, feature: int, threshold: float, subset: int, values: list[float]) -> None:
+        self.feature.append(feature)
+        self.threshold.append(threshold)
+        self.subset.append(subset)
+        self.values.append(values)
+
+    def subset_of(self, node: Split, categories: tuple[Label, ...] | None) -> int:
         if (categories is None) != (node.categories is None):
             raise InputError(f"Column {node.column!r} must be split by {'split' if categories is None else 'isin'}().")
-        self.feature[at] = column
-        self.threshold[at] = node.threshold
-        if node.categories is not None:
-            assert categories is not None
-            unknown = [category for category in node.categories if category not in categories]
-            if unknown:
-                raise InputError(f"Categories of {node.column!r} must be among {list(categories)}. Got {unknown}.")
-            subset = frozenset(categories.index(category) for category in node.categories)
-            if subset not in self.subsets:
-                self.subsets.append(subset)
-            self.subset[at] = self.subsets.index(subset)
-        self.left[at] = self.write(node.yes)
-        self.right[at] = self.write(node.no)
-        return at
+        if categories is None or node.categories is None:
+            return LEAF
+        codes = [_index(category, categories) for category in node.categories]
+        unknown = [category for category, code in zip(node.categories, codes, strict=True) if code is None]
+        if unknown:
+            raise InputError(f"Categories of {node.column!r} must be among {list(categories)}. Got {unknown}.")
+        subset = frozenset(code for code in codes if code is not None)
+        if subset not in self.subsets:
+            self.subsets.append(subset)
+        return self.subsets.index(subset)
 
     def leaf_values(self, value: Any) -> list[float]:
         if isinstance(value, list | tuple | np.ndarray):
             if len(value) != len(self.classes):
                 raise InputError(f"A leaf must have {len(self.classes)} values, one per class. Got {len(value)}.")
-            return [float(v) for v in value]
-        if value not in self.classes:
+            return [_float(v, "A leaf's value") for v in value]
+        place = _index(value, self.classes)
+        if place is None:
             raise InputError(f"A leaf's class must be one of {self.classes}. Got {value!r}.")
-        return [float(label == value) for label in self.classes]
+        return [float(k == place) for k in range(len(self.classes))]

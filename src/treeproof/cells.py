@@ -96,13 +96,19 @@ class CellForest:
 
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
+        feature, cut, left, right = self._lists
         reached = []
         for node in self.source.roots.tolist():
-            while self.feature[node] != LEAF:
-                left = self.goes_left(node, point[self.feature[node]])
-                node = int((self.source.left if left else self.source.right)[node])
+            while (f := feature[node]) != LEAF:
+                goes_left = point[f] <= cut[node] if self.ordered[f] else point[f] in self.left_sets[cut[node]]
+                node = left[node] if goes_left else right[node]
             reached.append(node)
         return reached
+
+    @cached_property
+    def _lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Features, cuts and children as lists, which Python walks several times faster than arrays."""
+        return self.feature.tolist(), self.cut.tolist(), self.source.left.tolist(), self.source.right.tolist()
 
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""
@@ -152,22 +158,16 @@ def integer_scores(forest: Forest) -> tuple[npt.NDArray[np.int64], int]:
 def rounding_error(forest: Forest) -> Fraction:
     """Return a gap between two exact class sums at which the model's own arithmetic always keeps their order.
 
-    It is 0 if that arithmetic keeps every order and every tie: under majority vote, and under mean vote if
-    all leaf values are multiples of one power of two with sums up to 2**50 times that.
+    It is 0 if that arithmetic keeps every order and every tie, because all leaves are `exact_leaves`.
 
     >>> from treeproof.examples import heart_disease
     >>> forest, _ = heart_disease()
     >>> rounding_error(forest), rounding_error(forest.with_vote("mean"))
     (Fraction(0, 1), Fraction(0, 1))
     """
-    if forest.vote == "majority":
+    if exact_leaves(forest)[forest.feature == LEAF].all():
         return Fraction(0)
     largest_sum = _largest_sum(forest)
-    exponent = _common_exponent(forest.values[forest.feature == LEAF])
-    # Every float sum is exact, and different sums differ by more than their division by n can blur, unless
-    # the quotients are subnormal.
-    if largest_sum * 2**exponent <= 2**50 and exponent <= LARGEST_EXPONENT:
-        return Fraction(0)
     # |fl(sum) - sum| <= g * M with g = (n-1)u / (1 - (n-1)u), M the largest sum of absolute values
     # [Higham 2002, 4.2]; the division by n moves each quotient by at most u relatively (2**-1075 absolutely
     # if it is subnormal). A gap of 2gM + 2u(1+g)M + 2n * 2**-1074 therefore survives both, and
@@ -176,6 +176,33 @@ def rounding_error(forest: Forest) -> Fraction:
     if 2 * largest_sum <= Fraction(np.finfo(np.float64).max):
         return 4 * n * UNIT_ROUNDOFF * largest_sum + Fraction(n, 2**1072)
     return 2 * largest_sum + 1  # sums may overflow, so none is trusted
+
+
+def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
+    """Return per node whether it is a leaf of the kind whose sums the model compares without rounding error.
+
+    Where all trees reach such leaves, sums of scores decide without a band. Under majority vote these are all
+    leaves; under mean vote those whose values are multiples of one power of two, not too small compared with
+    the largest sum. Pure leaves are among them, and ties between pure leaves are common.
+
+    >>> from treeproof.build import build_forest, leaf, split
+    >>> trees = [split("a", 0, leaf([0.5, 0.5]), leaf([0.1, 0.9]))]
+    >>> exact_leaves(build_forest(trees, columns=["a"], classes=[0, 1], vote="mean")).tolist()
+    [False, True, False]
+    """
+    leaf: npt.NDArray[np.bool_] = np.equal(forest.feature, LEAF)
+    if forest.vote == "majority":
+        return leaf
+    largest_sum = _largest_sum(forest)
+    if largest_sum > 2**50:
+        return np.zeros_like(leaf)
+    # Multiples of 2**-exponent with sums up to 2**50 times that: every float sum is exact, and different sums
+    # differ by more than their division by n can blur, as no quotient but 0 is subnormal.
+    exponent = 0
+    while largest_sum * 2 ** (exponent + 1) <= 2**50 and exponent < LARGEST_EXPONENT:
+        exponent += 1
+    scaled = np.ldexp(forest.values, exponent)
+    return leaf & np.equal(scaled, np.floor(scaled)).all(axis=1)
 
 
 def _largest_sum(forest: Forest) -> Fraction:

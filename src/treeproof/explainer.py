@@ -15,6 +15,7 @@ from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, V
 from treeproof.forest import Label, Rows, Vote
 from treeproof.importers import import_model
 from treeproof.oracles import make_oracle
+from treeproof.oracles.native import NativeOracle
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.query import Cells, Claim, Entailed, Never, Query, Refuted, Stays, fix
@@ -62,7 +63,7 @@ class Explainer:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> explainer = Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
     >>> explainer.abductive(X.iloc[0]).feature_names
-    ('petal length (cm)', 'petal width (cm)')
+    ('petal width (cm)',)
     """
 
     def __init__(
@@ -264,7 +265,8 @@ class Explainer:
     def _instance(self, x: Any) -> tuple[Rows, Cells, int]:
         row = as_row(x, self.forest.columns)
         point = self.space.cells(row)
-        return row, point, self._cells.label(point)
+        label = self._oracle.label if isinstance(self._oracle, NativeOracle) else self._cells.label
+        return row, point, label(point)
 
     def _claim(self, label: int, target: Any) -> Claim:
         if target is None:
@@ -298,9 +300,7 @@ class Explainer:
     def _stats(self, memory: Memory, start: float) -> Statistics:
         return Statistics(self._oracle.name, time.perf_counter() - start, **asdict(memory.counts))
 
-    def _abductive(
-        self, row: Rows, point: Cells, label: int, found: Sufficient, stats: Statistics
-    ) -> Abductive:
+    def _abductive(self, row: Rows, point: Cells, label: int, found: Sufficient, stats: Statistics) -> Abductive:
         features = tuple(sorted(found.features))
         return Abductive(
             features=features,
@@ -314,7 +314,12 @@ class Explainer:
         )
 
     def _contrastive(
-        self, row: Rows, label: int, target: Any, found: Change | Literal["impossible", "unknown"], stats: Statistics
+        self,
+        row: Rows,
+        label: int,
+        target: Any,
+        found: Change | Literal["impossible", "unknown"],
+        stats: Statistics,
     ) -> Contrastive:
         features: tuple[int, ...] = ()
         witness, witness_label = None, None

@@ -180,7 +180,8 @@ class Verdict:
             return "Not decided: the time was up."
         if self.holds:
             return f"Proved: these {len(self.features)} features force the prediction {self.label}."
-        return f"Refuted: with these {len(self.features)} features kept, {list(self.witness or ())} is {self.witness_label}."
+        kept = f"with these {len(self.features)} features kept"
+        return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,18 @@ FORMAT = "treeproof-forest"
 VERSION = 1
 
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
-_KEYS = {"format", "version", "vote", "classes", "columns", "subsets", "threshold", "values", "importances", *_INTEGERS}
+_KEYS = {
+    "format",
+    "version",
+    "vote",
+    "classes",
+    "columns",
+    "subsets",
+    "threshold",
+    "values",
+    "importances",
+    *_INTEGERS,
+}
 
 
 def forest_to_json(forest: Forest) -> str:
@@ -36,7 +49,10 @@ def forest_to_json(forest: Forest) -> str:
         "vote": forest.vote,
         "classes": {"dtype": forest.classes.dtype.str, "labels": _plain(forest.classes.tolist())},
         "columns": [
-            {"name": column.name, "categories": None if column.categories is None else _plain(column.categories)}
+            {
+                "name": column.name,
+                "categories": None if column.categories is None else _plain(column.categories),
+            }
             for column in forest.columns
         ],
         "importances": _hex(forest.importances),
@@ -55,19 +71,20 @@ def forest_from_json(text: str) -> Forest:
     except (ValueError, RecursionError) as error:
         raise ForestFormatError(f"The text must be JSON. Got: {error}.") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ForestFormatError(f"The JSON must be an object with \"format\": \"{FORMAT}\", as save_forest writes it.")
-    if document.get("version") != VERSION:
+        raise ForestFormatError(f'The JSON must be an object with "format": "{FORMAT}", as save_forest writes it.')
+    if type(document.get("version")) is not int or document["version"] != VERSION:
         raise ForestFormatError(
             f"The forest's format version must be {VERSION}. Got {document.get('version')!r}; update treeproof."
         )
     missing, unknown = _KEYS - document.keys(), document.keys() - _KEYS
     if missing or unknown:
-        raise ForestFormatError(f"The forest must have the keys {sorted(_KEYS)}. "
-                                f"Missing: {sorted(missing)}; unknown: {sorted(unknown)}.")
+        raise ForestFormatError(
+            f"The forest must have the keys {sorted(_KEYS)}. Missing: {sorted(missing)}; unknown: {sorted(unknown)}."
+        )
     try:
         return Forest(
             vote=document["vote"],
-            classes=np.array(_labels(document["classes"]["labels"]), dtype=np.dtype(document["classes"]["dtype"])),
+            classes=_classes(document["classes"]["labels"], document["classes"]["dtype"]),
             columns=tuple(
                 Column(_text(c["name"]), None if c["categories"] is None else tuple(_labels(c["categories"])))
                 for c in document["columns"]
@@ -162,10 +179,16 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def _load_skops(path: str | os.PathLike[str]) -> Any:
     skops = _skops()
     ours = {"treeproof.majority.MajorityForestClassifier", "sklearn.tree._tree.Tree"}
-    unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
-    if unknown:
-        raise UnsafeFileError(f"{path} must hold a scikit-learn or treeproof model only. It also names {unknown}.")
-    return skops.load(path, trusted=sorted(ours))
+    try:
+        unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
+        if unknown:
+            raise UnsafeFileError(f"{path} must hold a scikit-learn or treeproof model only. It also names {unknown}.")
+        return skops.load(path, trusted=sorted(ours))
+    except (OSError, UnsafeFileError):
+        raise
+    except Exception as error:  # what skops raises for a damaged file depends on the damage
+        what = f"{type(error).__name__}: {error}"
+        raise ForestFormatError(f"{path} must be a model saved by skops. Got: {what}.") from error
 
 
 def _skops() -> Any:
@@ -177,17 +200,19 @@ def _skops() -> Any:
 
 
 def _hex(values: Any) -> list[str | None]:
-    return [None if value != value else float(value).hex() for value in values.tolist()]
+    return [None if math.isnan(value) else float(value).hex() for value in values.tolist()]
 
 
 def _unhex(values: Any) -> list[float]:
+    if not isinstance(values, list):
+        raise ForestFormatError("Numbers must be a list of texts in hexadecimal.")
     return [float("nan") if value is None else float.fromhex(value) for value in values]
 
 
 def _plain(labels: Any) -> list[Any]:
     for label in labels:
-        if not isinstance(label, str | int | float):
-            raise InputError(f"Only labels that are text, numbers or booleans can be saved. Got {label!r}.")
+        if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
+            raise InputError(f"Only labels that are text, finite numbers or booleans can be saved. Got {label!r}.")
     return list(labels)
 
 
@@ -195,6 +220,19 @@ def _labels(labels: Any) -> list[Any]:
     if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
         raise ForestFormatError("Labels must be a list of texts, numbers or booleans.")
     return labels
+
+
+def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return the labels as an array of a type that keeps every one of them as it is."""
+    if not isinstance(dtype, str) or not re.fullmatch(r"[<>|](b1|[iu][1248]|f[248]|O|U\d{1,9})", dtype):
+        raise ForestFormatError(f"The type of the labels must be text, numbers or booleans. Got {dtype!r}.")
+    if np.dtype(dtype).itemsize * len(_labels(labels)) > 2**28:
+        raise ForestFormatError(f"The type of the labels is too large. Got {dtype!r}.")
+    with np.errstate(over="ignore"):
+        classes = np.array(labels, dtype=dtype)
+    if [(type(label), label) for label in classes.tolist()] != [(type(label), label) for label in labels]:
+        raise ForestFormatError(f"Labels of type {dtype!r} cannot be {labels}.")
+    return classes
 
 
 def _text(value: Any) -> str:

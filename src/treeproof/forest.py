@@ -41,6 +41,13 @@ class Column:
     name: str
     categories: tuple[Label, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.categories, str):
+            raise InputError(f"Column {self.name!r} needs a list of categories. Got {self.categories!r}.")
+        if self.categories is not None:
+            plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.categories)
+            object.__setattr__(self, "categories", plain)
+
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -97,7 +104,12 @@ class Forest:
     def __post_init__(self) -> None:
         for name, dtype in _ARRAYS.items():
             try:
-                array = np.array(getattr(self, name), dtype=dtype)
+                given = np.asarray(getattr(self, name))
+                with np.errstate(invalid="ignore"):
+                    array: npt.NDArray[Any] = given.astype(dtype)
+                # A cast wraps and truncates silently.
+                if dtype is np.int32 and not np.array_equal(array, given):
+                    raise ValueError("numbers that are not whole, or too large")
             except (ValueError, TypeError, OverflowError) as error:
                 raise ForestFormatError(f"'{name}' must be an array of {dtype.__name__}. Got: {error}.") from error
             if name == "threshold":
@@ -254,6 +266,10 @@ def _validate(forest: Forest) -> None:
     labels = forest.classes.tolist()
     require(len(set(labels)) == len(labels), f"Class labels must differ. Got {labels}.")
     require(
+        not any(isinstance(label, float) and np.isnan(label) for label in labels),
+        "A class label must not be NaN.",
+    )
+    require(
         forest.values.shape == (n_nodes, forest.n_classes),
         f"'values' must have shape {(n_nodes, forest.n_classes)}. Got {forest.values.shape}.",
     )
@@ -281,7 +297,9 @@ def _validate(forest: Forest) -> None:
         f"'feature' must be -1 at leaves and below {len(forest.columns)} elsewhere.",
     )
     require(
-        (forest.left[leaf] == LEAF).all() and (forest.right[leaf] == LEAF).all() and (forest.subset[leaf] == LEAF).all(),
+        (forest.left[leaf] == LEAF).all()
+        and (forest.right[leaf] == LEAF).all()
+        and (forest.subset[leaf] == LEAF).all(),
         "A leaf must have no children and no subset.",
     )
     # Every child lies behind its parent in the same tree and has one parent: no cycles, nothing shared or left over.
@@ -315,10 +333,13 @@ def _validate(forest: Forest) -> None:
                 len(column.categories) >= 1 and len(set(column.categories)) == len(column.categories),
                 f"Column {column.name!r} must have at least one category, and no category twice.",
             )
-    for node in inner[has_subset]:
-        categories = forest.columns[forest.feature[node]].categories
+    nodes = inner[has_subset]
+    # Once for each pair: many nodes may share a large subset.
+    pairs = zip(forest.subset[nodes].tolist(), forest.feature[nodes].tolist(), strict=True)
+    for subset, column_ in sorted(set(pairs)):
+        name, categories = forest.columns[column_].name, forest.columns[column_].categories
         assert categories is not None
         require(
-            all(0 <= code < len(categories) for code in forest.subsets[forest.subset[node]]),
-            f"Node {node} splits on a category that column {forest.columns[forest.feature[node]].name!r} does not have.",
+            all(0 <= code < len(categories) for code in forest.subsets[subset]),
+            f"A node splits on a category that column {name!r} does not have.",
         )

@@ -111,9 +111,7 @@ def _count_votes(trees: Sequence[Any], rows: Any) -> Counts:
         nodes = tree.tree_
         leaves = nodes.apply(rows)
         values = nodes.value[:, 0, :]
-        if n_rows < nodes.node_count:
-            votes = np.argmax(values[leaves], axis=1)
-        else:
-            votes = np.argmax(values, axis=1)[leaves]
+        few = n_rows < nodes.node_count
+        votes = np.argmax(values[leaves], axis=1) if few else np.argmax(values, axis=1)[leaves]
         counts[first + votes] += 1
     return counts.reshape(n_rows, n_classes)

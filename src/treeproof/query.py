@@ -64,7 +64,10 @@ class Entailed:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """The claim fails at `witness`, a point of the query's domains, whose label is `label`; `near_tie` as in `Entailed`."""
+    """The claim fails at `witness`, a point of the query's domains, whose label is `label`.
+
+    `near_tie`: as in `Entailed`.
+    """
 
     witness: Cells
     label: int
@@ -104,9 +107,7 @@ def violates(claim: Claim, label: int) -> bool:
 def fix(forest: CellForest, point: Sequence[int], features: Iterable[int]) -> tuple[Domain, ...]:
     """Return the domains that keep `features` at their cell in `point` and leave the others free."""
     fixed = set(features)
-    return tuple(
-        forest.only(f, (point[f],)) if f in fixed else forest.full[f] for f in range(forest.n_features)
-    )
+    return tuple(forest.only(f, (point[f],)) if f in fixed else forest.full[f] for f in range(forest.n_features))
 
 
 def restricted(forest: CellForest, domains: Sequence[Domain]) -> frozenset[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,8 +47,11 @@ def as_row(x: Any, columns: Sequence[Column]) -> Rows:
         return as_rows([_by_name(x, columns)], columns)[0]
     if hasattr(x, "index") and hasattr(x, "to_numpy") and not hasattr(x, "columns"):  # a pandas Series
         names = [str(name) for name in x.index]
-        if set(names) & {column.name for column in columns}:
+        wanted = [column.name for column in columns]
+        unnamed = names == [str(j) for j in range(len(names))] and not set(names) & set(wanted)
+        if not unnamed and not _in_order(names, wanted):
             return as_rows([_by_name(dict(zip(names, x.to_numpy(), strict=True)), columns)], columns)[0]
+        x = x.to_numpy()
     if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
         rows = as_rows(x, columns)
         if len(rows) != 1:
@@ -81,14 +83,35 @@ def _as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # a pandas or polars frame
         names = [str(name) for name in X.columns]
         wanted = [column.name for column in columns]
-        if set(wanted) <= set(names):
-            return np.column_stack([np.asarray(X[name], dtype=object) for name in wanted])
-        if not all(re.fullmatch(r"x\d+", name) for name in wanted):
-            missing = [name for name in wanted if name not in names]
+        if _in_order(names, wanted):
+            return np.asarray(X.to_numpy())
+        missing = [name for name in wanted if name not in names]
+        if missing:
             raise InputError(f"The table must have the columns {_few(wanted)}. Missing: {_few(missing)}.")
-        return np.asarray(X.to_numpy())
+        chosen = [X.columns[names.index(name)] for name in wanted]
+        if all(column.categories is None for column in columns):
+            return np.asarray(X[chosen])  # as scikit-learn does it: whole numbers are rounded to float32 once
+        return np.column_stack([np.asarray(X[name], dtype=object) for name in chosen])
     matrix: np.ndarray[Any, Any] = _plain(X)
     return matrix
+
+
+def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Return whether to read values by position, as scikit-learn does if the model never saw names.
+
+    Its columns are numbered x0, x1, ... then. Such names in another order could mean either: InputError.
+    """
+    if list(wanted) != [f"x{j}" for j in range(len(wanted))]:
+        return False
+    if set(names).isdisjoint(wanted):
+        return True
+    if len(names) != len(wanted):
+        return False
+    if any(name in wanted and name != wanted[j] for j, name in enumerate(names)):
+        raise InputError(
+            f"Columns must be in the model's order, {_few(wanted)}. Got {_few(names)}; reorder them, or pass an array."
+        )
+    return True
 
 
 def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
@@ -100,9 +123,11 @@ def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
 
 def _number(value: Any, column: Column) -> float:
     if column.categories is not None:
-        for code, category in enumerate(column.categories):
-            if value == category and isinstance(value, bool) == isinstance(category, bool):
-                return float(code)
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, str | int | float):
+            for code, category in enumerate(column.categories):
+                if plain == category and isinstance(plain, bool) == isinstance(category, bool):
+                    return float(code)
         raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
     if isinstance(value, str | bytes):
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.")

@@ -6,6 +6,7 @@ into cells, cells back into a concrete row, and a forest into a `CellForest`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,7 +120,11 @@ class OrderedFeature:
             raise InputError(
                 f"Feature {self.name!r} was declared ordinal: it must be a whole number. Got {shortest(value)}."
             )
-        return int(np.searchsorted(self.highs, value, side="left"))
+        return bisect_left(self._highs, value)
+
+    @cached_property
+    def _highs(self) -> list[float]:
+        return self.highs.tolist()
 
     def values(self, cell: int, near: Rows) -> list[float]:
         """Return the value of this cell that is closest to the row `near`."""
@@ -131,9 +136,7 @@ class OrderedFeature:
         low, high = float(self.lows[first]), float(self.highs[last])
         if low == high:
             return Condition(self.name, low=low, high=high)
-        return Condition(
-            self.name, low=low if first > 0 else None, high=high if last < self.n_cells - 1 else None
-        )
+        return Condition(self.name, low=low if first > 0 else None, high=high if last < self.n_cells - 1 else None)
 
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
@@ -223,12 +226,16 @@ class Space:
         one_hot
             Feature name to the columns of which exactly one is 1 and the others are 0; they become one feature.
         """
-        declared = {_column(forest, column): kind for column, kind in (kinds or {}).items()}
-        for column, kind in declared.items():
+        declared: dict[int, NumericKind] = {}
+        for given, kind in (kinds or {}).items():
+            column = _column(forest, given)
             if kind not in get_args(NumericKind):
                 raise InputError(f"A kind must be one of {get_args(NumericKind)}. Got {kind!r}.")
             if forest.columns[column].categories is not None:
                 raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
+            if column in declared:
+                raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
+            declared[column] = kind
         groups = _groups(forest, one_hot or {}, declared)
         thresholds = _thresholds(forest)
         features: list[Feature] = []
@@ -391,5 +398,5 @@ def _groups(
                 raise InputError(f"Column {forest.columns[column].name!r} is in a one-hot group and has a kind too.")
             if forest.columns[column].categories is not None:
                 raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
-        groups.update({column: (name, columns) for column in columns})
+        groups.update(dict.fromkeys(columns, (name, columns)))
     return groups

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from generators import cell_forests, holds, random_query
 
+from generators import cell_forests, holds, random_query
 from treeproof.build import build_forest, isin, split
 from treeproof.cells import CellForest
 from treeproof.forest import Column
 from treeproof.oracles.brute import BruteOracle
-from treeproof.oracles.native import NativeOracle
+from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
 from treeproof.query import Entailed, Never, Oracle, Query, Refuted, Stays, Unknown, fix, restricted, violates
@@ -27,12 +27,13 @@ Factory = Callable[[CellForest], Oracle]
 ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests it is tried on
     "brute": (BruteOracle, 100),
     "native": (NativeOracle, 2000),
+    "plain": (PlainOracle, 500),
     "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 500),
     "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 300),
     "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 200),
     "smt": (SmtOracle, 60),
 }
-MEAN = {"brute", "native", "smt"}
+MEAN = {"brute", "native", "plain", "smt"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, "mean") for name in sorted(MEAN)]
 
 

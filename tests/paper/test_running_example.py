@@ -6,7 +6,12 @@ import pytest
 
 import treeproof as tp
 
-KINDS = {"blocked-arteries": "binary", "good-blood-circulation": "binary", "chest-pain": "binary", "weight": "ordinal"}
+KINDS = {
+    "blocked-arteries": "binary",
+    "good-blood-circulation": "binary",
+    "chest-pain": "binary",
+    "weight": "ordinal",
+}
 
 
 @pytest.mark.parametrize("oracle", ["native", "sat", "smt", "brute"])

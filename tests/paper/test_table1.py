@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from paper.table1 import DATA, TABLE, rows_of, trained
 
 import treeproof as tp
+from paper.table1 import DATA, TABLE, rows_of, trained
 
 pytestmark = pytest.mark.skipif(not TABLE, reason=f"the paper's datasets are not in {DATA}")
 datasets = pytest.mark.parametrize(

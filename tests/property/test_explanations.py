@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from generators import random_forest, random_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treeproof as tp
+from generators import random_forest, random_row
 from treeproof.query import Query, Stays, fix
 
 seeds = st.integers(0, 2**32 - 1)

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from generators import random_forest, random_row
 
+from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import integer_scores, theta
+from treeproof.cells import exact_leaves, integer_scores, theta
 from treeproof.forest import LEAF, Column, Forest
 from treeproof.rows import as_row
 from treeproof.space import Space
@@ -208,9 +208,7 @@ class TestIntegerScores:
         assert band == 0
 
     def test_of_zeros_are_zeros(self):
-        scores, band = integer_scores(
-            build_forest([leaf([0.0, 0.0])] * 3, columns=["a"], classes=[0, 1], vote="mean")
-        )
+        scores, band = integer_scores(build_forest([leaf([0.0, 0.0])] * 3, columns=["a"], classes=[0, 1], vote="mean"))
         assert (scores.tolist(), band) == ([[0, 0]] * 3, 0)
 
     def test_of_majority_vote_are_one_for_the_first_maximum_of_each_leaf(self):
@@ -223,6 +221,31 @@ class TestIntegerScores:
     def test_and_their_sums_stay_far_from_overflow(self, pool):
         scores, band = integer_scores(two_leaf_trees(np.random.default_rng(3), pool, 50, n_classes=2))
         assert sum(int(np.abs(scores[i : i + 3]).max()) for i in range(0, 150, 3)) + 2 * band < 2**63
+
+
+@pytest.mark.parametrize(
+    ("dyadic", "other"),
+    [
+        ([0.0, 0.5, 1.0], 1 / 3),
+        ([1.0, 2.0**-40, 2.0**-45], 0.1),
+        ([2.0**-890, 2.0**-900, 0.0], 2.0**-901),
+        ([2.0**40, 0.5, 0.25], 0.3),
+        ([-1.0, 1.0, -0.25], -0.1),
+    ],
+)
+@pytest.mark.parametrize("n_trees", [1, 3, 7, 30])
+def test_sums_at_exact_leaves_decide_without_a_band(dyadic, other, n_trees):
+    rng = np.random.default_rng(n_trees)
+    for _ in range(15):
+        trees = [split("a", 0, leaf(rng.choice(dyadic, 2)), leaf([other, dyadic[0]])) for _ in range(n_trees)]
+        forest = build_forest(trees, columns=["a"], classes=[0, 1], vote="mean")
+        scores, band = integer_scores(forest)
+        assert band > 0
+        assert exact_leaves(forest).tolist() == [False, True, False] * n_trees
+        leaves = [root + 1 for root in forest.roots.tolist()]
+        difference = sum(int(scores[node, 0]) - int(scores[node, 1]) for node in leaves)
+        assert (difference >= theta(0, 1)) == beats(forest, leaves, 0, 1)
+        assert (-difference >= theta(1, 0)) == beats(forest, leaves, 1, 0)
 
 
 def test_theta_gives_ties_to_the_first_class():

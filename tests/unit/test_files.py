@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import copy
 import errno
 import json
 import os
 import pickle
 import stat
-import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from generators import random_forest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from generators import random_forest
 from treeproof import files
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError, UnsafeFileError
@@ -63,9 +62,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("threshold", [-np.inf, np.inf, -0.0, 1e-45, -1e-45, 1e39, 0.1])
     @pytest.mark.parametrize("values", [[5e-324, 1e-310], [1e300, -1e300], [-0.0, 1 / 3]])
     def test_keeps_extreme_numbers(self, threshold, values):
-        forest = build_forest(
-            [split("a", threshold, values, values[::-1])], columns=["a"], classes=[0, 1], vote="mean"
-        )
+        forest = build_forest([split("a", threshold, values, values[::-1])], columns=["a"], classes=[0, 1], vote="mean")
         back = forest_from_json(forest_to_json(forest))
         assert back.threshold.tobytes() == forest.threshold.tobytes()
         assert back.values.tobytes() == forest.values.tobytes()
@@ -73,7 +70,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize(
         "labels",
         [
-            np.array(["no", "ja ✓ \"quoted\" \n"]),
+            np.array(["no", 'ja ✓ "quoted" \n']),
             np.array(["a", "b"], dtype="<U21"),
             np.array(["a", "b"], dtype=object),
             np.array([False, True]),
@@ -88,7 +85,7 @@ class TestRoundTrip:
         ids=lambda labels: labels.dtype.str,
     )
     def test_keeps_labels_and_their_type(self, labels):
-        forest = Forest(**{**vars(example()), "classes": labels})
+        forest = replace(example(), classes=labels)
         back = forest_from_json(forest_to_json(forest))
         assert back == forest
         assert back.classes.dtype == labels.dtype
@@ -96,7 +93,7 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("categories", [("r", "g"), (1, 2), (0.1, 0.2), (True, False), ("1", 1)])
     def test_keeps_categories_and_their_type(self, categories):
-        forest = Forest(**{**vars(example()), "columns": (Column("a"), Column("c", categories))})
+        forest = replace(example(), columns=(Column("a"), Column("c", categories)))
         back = forest_from_json(forest_to_json(forest)).columns[1].categories
         assert back == categories
         assert [type(c) for c in back] == [type(c) for c in categories]
@@ -107,8 +104,8 @@ class TestRoundTrip:
         assert load_model(tmp_path / "forest.json") == example()
 
     def test_of_labels_that_json_cannot_hold_is_refused(self):
-        forest = Forest(**{**vars(example()), "classes": np.array([b"no", b"yes"])})
-        with pytest.raises(InputError, match="Only labels that are text, numbers or booleans"):
+        forest = replace(example(), classes=np.array([b"no", b"yes"]))
+        with pytest.raises(InputError, match=r"Only labels that are text.* can be saved"):
             forest_to_json(forest)
 
 
@@ -228,7 +225,7 @@ class TestDamage:
             forest_from_json(document(version=2))
         with pytest.raises(ForestFormatError, match=r"Missing: \[\]; unknown: \['extra'\]"):
             forest_from_json(document(extra=1))
-        with pytest.raises(ForestFormatError, match="'format'|\"format\""):
+        with pytest.raises(ForestFormatError, match=r'"format"'):
             forest_from_json("{}")
 
     def test_of_a_binary_file_names_the_file(self, tmp_path):
@@ -302,7 +299,8 @@ class Custom:
 
 class TestModels:
     @pytest.mark.parametrize(
-        "kind", [RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier, MajorityForestClassifier]
+        "kind",
+        [RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier, MajorityForestClassifier],
     )
     def test_go_through_skops_and_predict_the_same(self, kind, tmp_path):
         model = fitted(kind)
@@ -376,13 +374,7 @@ class TestModels:
 
 
 def test_importing_and_saving_does_not_change_the_model(tmp_path):
-    model = fitted(n_jobs=2)
-    before = copy.deepcopy(model.__getstate__())
+    model = fitted(n_jobs=2, verbose=0)
+    before = pickle.dumps(model)
     save_model(model, tmp_path / "model.json")
-    assert model.get_params() == {**model.get_params(), "n_jobs": 2}
-    assert set(model.__getstate__()) == set(before)
-
-
-def test_a_zip_file_is_what_skops_writes(tmp_path):
-    save_model(fitted(), tmp_path / "model.skops")
-    assert "schema.json" in zipfile.ZipFile(tmp_path / "model.skops").namelist()
+    assert pickle.dumps(model) == before

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generators import random_forest, random_row
 
+from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError
 from treeproof.forest import LARGEST, LEAF, Column, Forest
@@ -67,7 +67,12 @@ class TestThresholds:
         rng = np.random.default_rng(0)
         bits = rng.integers(0, 2**32, 300, dtype=np.uint64).astype(np.uint32).view(np.float32)
         for base in bits[np.isfinite(bits)].tolist():
-            for threshold in (base, np.nextafter(base, np.inf), np.nextafter(base, -np.inf), base * 1.0000001):
+            for threshold in (
+                base,
+                np.nextafter(base, np.inf),
+                np.nextafter(base, -np.inf),
+                base * 1.0000001,
+            ):
                 near = np.float32([next32(base, -np.inf), base, next32(base, np.inf)])
                 near = near[np.isfinite(near)][:, None]
                 expected = (near[:, 0].astype(np.float64) > threshold).astype(int)
@@ -166,9 +171,7 @@ class TestMajorityVote:
 
 
 class TestPredict:
-    @pytest.mark.parametrize(
-        "classes", [["b", "a"], [2, -1], [0.5, -1.5], [True, False], np.float32([0.5, 0.1])]
-    )
+    @pytest.mark.parametrize("classes", [["b", "a"], [2, -1], [0.5, -1.5], [True, False], np.float32([0.5, 0.1])])
     def test_returns_labels_of_the_given_type_in_the_given_order(self, classes):
         forest = dataclasses.replace(cut_at(0), classes=np.array(classes))
         got = forest.predict([[-1], [1]])
@@ -199,7 +202,8 @@ class TestPredict:
         assert forest.class_index(label) == index
 
     @pytest.mark.parametrize(
-        ("classes", "label"), [([0, 1], 2), ([0, 1], True), ([False, True], 1), (["0", "1"], 1), ([0, 1], None)]
+        ("classes", "label"),
+        [([0, 1], 2), ([0, 1], True), ([False, True], 1), (["0", "1"], 1), ([0, 1], None)],
     )
     def test_class_index_refuses_what_is_not_a_label(self, classes, label):
         forest = build_forest([leaf([1, 0])], columns=["a"], classes=classes)

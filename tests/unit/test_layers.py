@@ -26,7 +26,10 @@ STAGES = [
 STAGE = {module: i for i, stage in enumerate(STAGES) for module in stage}
 # Imports that point backwards, each with its reason.
 EXCEPTIONS = {
-    ("forest", "rows"),  # predict takes what people pass; rows needs the Column type. Imported inside the method.
+    (
+        "forest",
+        "rows",
+    ),  # predict takes what people pass; rows needs the Column type. Imported inside the method.
     ("query", "cells"),  # a type, under TYPE_CHECKING
 }
 

@@ -197,9 +197,7 @@ def test_warm_start_adds_voters():
 def test_clones_and_pickles_predict_the_same():
     X, y = noisy()
     model = MajorityForestClassifier(n_estimators=5, max_depth=4, random_state=0)
-    assert (
-        model.get_params() == RandomForestClassifier(n_estimators=5, max_depth=4, random_state=0).get_params()
-    )
+    assert model.get_params() == RandomForestClassifier(n_estimators=5, max_depth=4, random_state=0).get_params()
     assert type(clone(model)) is MajorityForestClassifier
     expected = model.fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(clone(model).fit(X, y).predict_proba(X), expected)

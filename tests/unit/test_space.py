@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from generators import random_forest, random_row
 
+from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import InputError
 from treeproof.forest import LARGEST, Column, Forest
@@ -134,14 +134,14 @@ class TestKinds:
     @pytest.mark.parametrize("value", [0.5, 2, -1, next32(1)])
     def test_binary_takes_zero_and_one_only(self, value):
         space = Space.of(cuts(0.5), kinds={"a": "binary"})
-        with pytest.raises(InputError, match="'a' was declared binary: it must be 0 or 1. Got"):
+        with pytest.raises(InputError, match=r"'a' was declared binary: it must be 0 or 1\. Got"):
             space.cells(np.float32([value]))
         assert [space.cells(np.float32([v])) for v in (0, -0.0, 1)] == [(0,), (0,), (1,)]
 
     @pytest.mark.parametrize("value", [0.5, next32(3), -1.5])
     def test_ordinal_takes_whole_numbers_only(self, value):
         space = Space.of(cuts(2.5), kinds={"a": "ordinal"})
-        with pytest.raises(InputError, match="'a' was declared ordinal: it must be a whole number. Got"):
+        with pytest.raises(InputError, match=r"'a' was declared ordinal: it must be a whole number\. Got"):
             space.cells(np.float32([value]))
         assert [space.cells(np.float32([v])) for v in (-7, 2, 3, 1e30)] == [(0,), (0,), (1,), (1,)]
 
@@ -235,7 +235,7 @@ class TestRow:
             row = space.row(wanted, near)
             assert row.dtype == np.float32
             assert space.cells(row) == wanted
-            for f, feature in enumerate(space.features):
+            for f in range(space.n_features):
                 if wanted[f] == here[f]:
                     assert row[f] == near[f]
 
@@ -272,7 +272,7 @@ def parse(text: str, name: str) -> tuple[float, float]:
 
 
 def beside(bounds: np.ndarray) -> np.ndarray:
-    """Float64 inputs on the bounds, on what is printed for them, where rounding to float32 switches, and next to all."""
+    """Float64 inputs on the bounds, on what is printed, where rounding switches, and next to all of these."""
     printed = np.array([float(shortest(bound)) for bound in bounds])
     with np.errstate(over="ignore"):
         down, up = (np.nextafter(np.float32(bounds), np.float32(d)).astype(float) for d in (-np.inf, np.inf))
@@ -281,7 +281,20 @@ def beside(bounds: np.ndarray) -> np.ndarray:
         return points[np.isfinite(points.astype(np.float32))]
 
 
-AWKWARD = [-2.0, -1e-45, 0.0, 0.1, float(np.float32(0.1)), 0.3, 1 + 1e-12, 16777217.0, 1e10, 1e-30, 3e38, -3e38]
+AWKWARD = [
+    -2.0,
+    -1e-45,
+    0.0,
+    0.1,
+    float(np.float32(0.1)),
+    0.3,
+    1 + 1e-12,
+    16777217.0,
+    1e10,
+    1e-30,
+    3e38,
+    -3e38,
+]
 
 
 class TestConditions:

@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     why = explainer.abductive(flower)
     seconds = time.perf_counter() - start
     say(f"Why?\n{why}")
-    say(f"({1000 * seconds:.1f} ms, {why.stats.entailed + why.stats.refuted} questions to the {why.stats.oracle} oracle)\n")
+    questions = why.stats.entailed + why.stats.refuted
+    say(f"({1000 * seconds:.1f} ms, {questions} questions to the {why.stats.oracle} oracle)\n")
     for target in [label for label in model.classes_.tolist() if label != why.label]:
         say(f"Why not {target}?\n{explainer.contrastive(flower, target=target)}\n")
     return 0

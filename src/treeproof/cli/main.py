@@ -65,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
         made = commands.add_parser(
-            name, help=text, description=text, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+            name,
+            help=text,
+            description=text,
+            epilog=EXIT_CODES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         made.set_defaults(run=run)
         return made
@@ -76,10 +80,16 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", "say why a row gets its prediction, or what would change it", _explain)
     _add_question(explain)
     which = explain.add_mutually_exclusive_group()
-    which.add_argument("--row", type=int, nargs="+", default=[0], metavar="N", help="rows to explain, from 0 (default: 0)")
+    which.add_argument(
+        "--row", type=int, nargs="+", default=[0], metavar="N", help="rows to explain, from 0 (default: 0)"
+    )
     which.add_argument("--all", action="store_true", help="explain every row")
-    explain.add_argument("--kind", choices=["abductive", "contrastive"], default="abductive",
-                         help="why (abductive, the default), or what would change it (contrastive)")
+    explain.add_argument(
+        "--kind",
+        choices=["abductive", "contrastive"],
+        default="abductive",
+        help="why (abductive, the default), or what would change it (contrastive)",
+    )
     explain.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
     _add_search(explain)
 
@@ -104,12 +114,19 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="saved model: .json, .skops, or a trusted .pkl / .joblib")
     parser.add_argument("data", help="CSV file with a header that names the model's columns")
     parser.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
-    parser.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
+    parser.add_argument(
+        "--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)"
+    )
     parser.add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
     parser.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
     parser.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
-    parser.add_argument("--one-hot", action="append", default=[], metavar="NAME=COLUMN,COLUMN,...",
-                        help="columns of which exactly one is 1, as one feature; may be repeated")
+    parser.add_argument(
+        "--one-hot",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN,COLUMN,...",
+        help="columns of which exactly one is 1, as one feature; may be repeated",
+    )
     parser.add_argument("--preset", choices=["paper", "compact"], help="encoding of the sat oracle")
     parser.add_argument("--solver", help="PySAT solver of the sat oracle")
     parser.add_argument("--cardinality", help="PySAT cardinality encoding of the sat oracle")
@@ -118,8 +135,12 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
 def _add_search(parser: argparse.ArgumentParser) -> None:
     """Options of a search: oracle, order, deadline, output."""
     parser.add_argument("--oracle", choices=list(ORACLES), default="native", help="backend (default: %(default)s)")
-    parser.add_argument("--order", choices=["importance", "index"], default="importance",
-                        help="which features are tried for removal first (default: least important)")
+    parser.add_argument(
+        "--order",
+        choices=["importance", "index"],
+        default="importance",
+        help="which features are tried for removal first (default: least important)",
+    )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
     parser.add_argument("--json", action="store_true", help="one JSON object for each result")
 
@@ -151,7 +172,12 @@ def _enumerate(args: argparse.Namespace) -> int:
     explainer, table = _load(args, args.oracle)
     x = table.row(args.row, explainer.forest.columns)
     results = explainer.enumerate(
-        x, kind=args.kind, target=_target(args, explainer), limit=args.limit, timeout=args.timeout, order=args.order
+        x,
+        kind=args.kind,
+        target=_target(args, explainer),
+        limit=args.limit,
+        timeout=args.timeout,
+        order=args.order,
     )
     n = 0
     for n, result in enumerate(results, start=1):
@@ -186,7 +212,7 @@ def _encode(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
-    kinds = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
+    kinds: Any = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
     both = set(args.binary) & set(args.ordinal)
     if both:
         raise InputError(f"A column is binary or ordinal, not both. Got {sorted(both)} in both.")
@@ -223,5 +249,3 @@ def _progress(done: int, total: int) -> None:
     if total > 1 and sys.stderr.isatty() and not sys.stdout.isatty():
         sys.stderr.write(f"\r{done}/{total} rows" + ("\n" if done == total else ""))
         sys.stderr.flush()
-
-

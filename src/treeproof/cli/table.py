@@ -35,7 +35,10 @@ class Table:
         names = [column.name for column in columns]
         if set(names) <= set(self.header):
             return [self.header.index(name) for name in names]
-        if all(re.fullmatch(r"x\d+", name) for name in names) and len(self.header) in (len(names), len(names) + 1):
+        if all(re.fullmatch(r"x\d+", name) for name in names) and len(self.header) in (
+            len(names),
+            len(names) + 1,
+        ):
             return list(range(len(names)))  # a model without column names: its columns first, perhaps then the class
         missing = [name for name in names if name not in self.header]
         raise InputError(f"{self.path} must have the model's columns. Missing: {missing}. Its header: {self.header}.")

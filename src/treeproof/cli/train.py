@@ -28,8 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--class", dest="target", metavar="COLUMN", help="column of the class (default: the last)")
     parser.add_argument("--trees", type=int, default=100, help="number of trees (default: %(default)s)")
     parser.add_argument("--depth", type=int, default=5, help="greatest depth of a tree (default: %(default)s)")
-    parser.add_argument("--vote", choices=["majority", "mean"], default="majority",
-                        help="majority: Breiman's vote, as in the paper; mean: scikit-learn's own (default: %(default)s)")
+    parser.add_argument(
+        "--vote",
+        choices=["majority", "mean"],
+        default="majority",
+        help="majority: Breiman's vote, as in the paper; mean: scikit-learn's own (default: %(default)s)",
+    )
     parser.add_argument("--criterion", choices=["entropy", "gini"], default="entropy")
     parser.add_argument("--seed", type=int, default=FOREST_SEED, help="seed of the forest (default: %(default)s)")
     parser.add_argument("--out", metavar="FILE", help="where to save the model, .json or .skops (default: DATA.json)")

@@ -1,1 +1,1 @@
-"""Propositional encodings of forests: a formula that is satisfiable iff a claim about the forest can be violated."""
+"""Propositional encodings of forests: formulas that are satisfiable iff a claim can be violated."""

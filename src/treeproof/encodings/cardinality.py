@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
 
 from pysat.card import CardEnc, EncType
 
@@ -44,11 +44,12 @@ def exactly_one(formula: Formula, literals: Sequence[int], encoding: Cardinality
 
 
 def totalizer(formula: Formula, numbers: Sequence[Sequence[int]], limit: int) -> list[int]:
-    """Return literals of which the i-th (from 0) holds if the sum of the numbers is above i, for i up to `limit`.
+    """Return literals of which the i-th, from 0, holds if the sum of the numbers is above i; i <= `limit`.
 
-    Each number is unary: a list of literals of which at least the first n hold if its value is n or more. The literals
-    returned may hold for smaller sums too: clauses go from the parts to the sum only, which is all that an upper bound
-    on the sum needs (Bailleux and Boufkhad, CP 2003). Numbers are added in pairs, so neighbours meet early.
+    Each number is unary: a list of literals of which at least the first n hold if its value is n or more. The
+    literals returned may hold for smaller sums too: clauses go from the parts to the sum only, which is all
+    that an upper bound on the sum needs (Bailleux and Boufkhad, CP 2003). Numbers are added in pairs, so
+    neighbours meet early.
 
     >>> formula = Formula()
     >>> x, y = formula.variable(), formula.variable()
@@ -59,7 +60,7 @@ def totalizer(formula: Formula, numbers: Sequence[Sequence[int]], limit: int) ->
     """
     sums = [list(number) for number in numbers]
     while len(sums) > 1:
-        pairs = [_add(formula, first, second, limit) for first, second in zip(sums[::2], sums[1::2], strict=False)]
+        pairs = [_add(formula, *pair, limit) for pair in zip(sums[::2], sums[1::2], strict=False)]
         sums = pairs + sums[len(pairs) * 2 :]
     return sums[0] if sums else []
 
@@ -88,9 +89,8 @@ def _add(formula: Formula, first: Sequence[int], second: Sequence[int], limit: i
     return outputs
 
 
-def _extend(formula: Formula, make: object, literals: Sequence[int], bound: int, encoding: Cardinality) -> None:
-    assert callable(make)
-    made = make(
-        lits=list(literals), bound=bound, top_id=formula.n_variables, encoding=getattr(EncType, encoding)
-    )
+def _extend(
+    formula: Formula, make: Callable[..., Any], literals: Sequence[int], bound: int, encoding: Cardinality
+) -> None:
+    made = make(lits=list(literals), bound=bound, top_id=formula.n_variables, encoding=getattr(EncType, encoding))
     formula.extend(made.clauses, made.nv)

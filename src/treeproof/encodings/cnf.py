@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 TRUE = 1 << 62
-"""The literal that always holds, its negation never does; `Formula.add` removes both, no clause contains them."""
+"""The literal that always holds; its negation never does. `Formula.add` keeps both out of clauses."""
 
 
 class Formula:
-    """A conjunction of clauses over the variables ``1 .. n_variables``; a literal is a variable or its negation.
+    """A conjunction of clauses; a literal is a variable, ``1`` to ``n_variables``, or its negation.
 
     Examples
     --------

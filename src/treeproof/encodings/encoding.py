@@ -8,7 +8,7 @@ from typing import Protocol
 
 from treeproof.encodings.cnf import Formula, dimacs
 from treeproof.encodings.features import FeatureVariables
-from treeproof.query import Cells, Claim, Domain
+from treeproof.query import Claim, Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +22,16 @@ class Encoding:
     features
         The variables of each feature, in order.
     cases
-        Literals of which at least one holds in every model. They split the question into easier ones, which may be
-        asked one after the other; empty if there is nothing to split.
+        Literals of which at least one holds in every model. They split the question into easier ones, which
+        may be asked one after the other; empty if there is nothing to split.
     """
 
     formula: Formula
     features: tuple[FeatureVariables, ...]
     cases: tuple[int, ...] = ()
 
-    def cells(self, model: Sequence[int]) -> Cells:
-        """Return the point that a model describes."""
-        return tuple(variables.cell(model) for variables in self.features)
-
     def dimacs(self, assumptions: Sequence[int], describe: Callable[[int, Domain], str]) -> str:
-        """Return the formula and the assumptions as DIMACS text, with the meaning of each variable that has one."""
+        """Return the formula and the assumptions as DIMACS text; comments say what variables mean."""
         meanings = {
             variable: describe(feature, domain)
             for feature, variables in enumerate(self.features)

@@ -6,9 +6,12 @@ A feature's variables are tied together by clauses so that they describe exactly
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+
+from treeproof.cells import CellForest
 from treeproof.encodings.cardinality import Cardinality, exactly_one
 from treeproof.encodings.cnf import TRUE, Formula
 from treeproof.query import Domain
@@ -18,7 +21,7 @@ class FeatureVariables(Protocol):
     """The variables of one feature."""
 
     def left(self, cut: int) -> int:
-        """Return the literal that holds iff the cell goes left at a split with this `cut`, as in `CellForest`."""
+        """Return the literal that holds iff the cell goes left at a split; `cut` as in `CellForest`."""
 
     def within(self, domain: Domain) -> list[int]:
         """Return literals that hold together iff the cell is in the domain, a proper part of the whole."""
@@ -76,11 +79,11 @@ class OrderVariables:
 class IntervalVariables(OrderVariables):
     """An ordered feature as in the paper: a variable for each interval beside those for the thresholds.
 
-    These are the paper's ``z_i`` and (negated) ``l_j``, tied by its compact set of constraints: ``l_j <-> (z_{j+1} or
-    l_{j+1})`` and ``not l_j <-> (z_j or not l_{j-1})`` ("AXps for Random Forests", SAT Encoding; in its example of
-    three intervals the second ``l_j`` stands for ``z_2 or z_3``). They imply ``z_i <-> (l_{i-1} and not l_i)`` and so
-    that exactly one interval holds. The formulas counted in the paper's Table 1 say so a second time, with a
-    cardinality constraint for each feature; this class does too.
+    These are the paper's ``z_i`` and (negated) ``l_j``, tied by its compact set of constraints: ``l_j <->
+    (z_{j+1} or l_{j+1})`` and ``not l_j <-> (z_j or not l_{j-1})`` ("AXps for Random Forests", SAT Encoding;
+    in its example of three intervals the second ``l_j`` stands for ``z_2 or z_3``). They imply ``z_i <->
+    (l_{i-1} and not l_i)`` and so that exactly one interval holds. The formulas counted in the paper's Table
+    1 say so a second time, with a cardinality constraint for each feature; this class does too.
     """
 
     def __init__(self, formula: Formula, n_cells: int, cardinality: Cardinality) -> None:
@@ -93,7 +96,9 @@ class IntervalVariables(OrderVariables):
 
     def within(self, domain: Domain) -> list[int]:
         """Return the interval, if it is a single one, and bounds otherwise."""
-        return [self._intervals[domain[0]]] if isinstance(domain, range) and len(domain) == 1 else super().within(domain)
+        if isinstance(domain, range) and len(domain) == 1:
+            return [self._intervals[domain.start]]
+        return super().within(domain)
 
     def meanings(self) -> Iterator[tuple[int, Domain]]:
         """Yield each cut with the cells up to it, then each interval."""
@@ -102,35 +107,47 @@ class IntervalVariables(OrderVariables):
 
 
 class ValueVariables:
-    """A feature of named values: one variable for each value, and one for each set of values that splits ask for.
+    """A feature of named values: a variable for each value, and for each set of values that a split asks for.
 
-    The paper's case of a categorical feature: ``l_j <-> (z_1 or ... or z_n)``; for a set of one value, or all values
-    but one, ``l_j`` is that value's literal itself.
+    The paper's case of a categorical feature: ``l_j <-> (z_1 or ... or z_n)``; for a set of one value, or all
+    values but one, ``l_j`` is that value's literal itself.
+
+    Examples
+    --------
+    >>> formula = Formula()
+    >>> colour = ValueVariables(formula, 4, {7: frozenset({0, 2})}, "seqcounter")
+    >>> colour.within(frozenset({0, 1})), colour.left(7) == formula.n_variables
+    ([-3, -4], True)
     """
 
     def __init__(
-        self, formula: Formula, n_cells: int, left_sets: Sequence[frozenset[int]], cardinality: Cardinality
+        self,
+        formula: Formula,
+        n_cells: int,
+        left_sets: Mapping[int, frozenset[int]],
+        cardinality: Cardinality,
     ) -> None:
-        self._formula = formula
-        self._left_sets = left_sets
         self._values = [formula.variable() for _ in range(n_cells)]
-        self._in_set: dict[frozenset[int], int] = {}
         exactly_one(formula, self._values, cardinality)
+        self._sets: dict[frozenset[int], int] = {}
+        self._left = {cut: self._member(formula, cells) for cut, cells in left_sets.items()}
+
+    def _member(self, formula: Formula, cells: frozenset[int]) -> int:
+        others = frozenset(range(len(self._values))) - cells
+        if not cells or not others:
+            return TRUE if cells else -TRUE
+        if len(cells) == 1:
+            return self._values[min(cells)]
+        if len(others) == 1:
+            return -self._values[min(others)]
+        if cells not in self._sets:
+            self._sets[cells] = formula.variable()
+            _equivalent(formula, self._sets[cells], *(self._values[cell] for cell in sorted(cells)))
+        return self._sets[cells]
 
     def left(self, cut: int) -> int:
         """Return the literal for a value in the split's set."""
-        chosen = self._left_sets[cut] & frozenset(range(len(self._values)))
-        others = frozenset(range(len(self._values))) - chosen
-        if not chosen or not others:
-            return TRUE if chosen else -TRUE
-        if len(chosen) == 1:
-            return self._values[min(chosen)]
-        if len(others) == 1:
-            return -self._values[min(others)]
-        if chosen not in self._in_set:
-            self._in_set[chosen] = self._formula.variable()
-            _equivalent(self._formula, self._in_set[chosen], *(self._values[cell] for cell in sorted(chosen)))
-        return self._in_set[chosen]
+        return self._left[cut]
 
     def within(self, domain: Domain) -> list[int]:
         """Return the value, if it is a single one, and otherwise the values that are left out, negated."""
@@ -145,7 +162,13 @@ class ValueVariables:
     def meanings(self) -> Iterator[tuple[int, Domain]]:
         """Yield each value, then each set of values."""
         yield from ((variable, frozenset({cell})) for cell, variable in enumerate(self._values))
-        yield from ((variable, cells) for cells, variable in self._in_set.items())
+        yield from ((variable, cells) for cells, variable in self._sets.items())
+
+
+def left_sets(forest: CellForest, feature: int) -> dict[int, frozenset[int]]:
+    """Return the set that goes left for each `cut` at which the forest splits a feature of named values."""
+    cuts = np.unique(forest.cut[forest.feature == feature]).tolist()
+    return {cut: forest.left_sets[cut] for cut in cuts}
 
 
 def _equivalent(formula: Formula, literal: int, *others: int) -> None:

@@ -1,7 +1,7 @@
-"""The paper's encoding: "On Explaining Random Forests with SAT" (Izza and Marques-Silva, IJCAI 2021), section "AXps
-for Random Forests", paragraph "SAT Encoding".
+"""The paper's encoding: a literal for each tree and class, and cardinality constraints that compare votes.
 
-One literal for each tree and class, implied by the tree's paths, and cardinality constraints that compare the votes.
+Izza and Marques-Silva, "On Explaining Random Forests with SAT" (IJCAI 2021), section "AXps for Random
+Forests", paragraph "SAT Encoding".
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ from treeproof.cells import CellForest, theta
 from treeproof.encodings.cardinality import Cardinality, at_least, exactly_one
 from treeproof.encodings.cnf import Formula
 from treeproof.encodings.encoding import Encoding
-from treeproof.encodings.features import FeatureVariables, IntervalVariables, OrderVariables, ValueVariables
+from treeproof.encodings.features import (
+    FeatureVariables,
+    IntervalVariables,
+    OrderVariables,
+    ValueVariables,
+    left_sets,
+)
 from treeproof.encodings.trees import Outline, outlines
 from treeproof.query import Claim, Stays
 
@@ -25,17 +31,17 @@ VOTES: tuple[str, ...] = get_args(Votes)
 class PaperEncoder:
     """Encodes claims about a forest under majority vote as the paper does.
 
-    The trees are encoded once, their votes compared for each claim. With two classes one constraint is enough, as the
-    paper remarks, and `votes` has no effect; nor has it for the claim that a class never wins, which the paper does not
-    treat: there all of the K-1 comparisons must hold.
+    The trees are encoded once, their votes compared for each claim. With two classes one constraint is
+    enough, as the paper remarks, and `votes` has no effect; nor has it for the claim that a class never wins,
+    which the paper does not treat: there all of the K-1 comparisons must hold.
 
     Parameters
     ----------
     forest
         The forest over cells.
     votes
-        ``"pairwise"``: K-1 cardinality constraints, one for each rival, of which one must hold. ``"selected"``: the
-        paper's reduction to two constraints over the votes of a selected rival.
+        ``"pairwise"``: K-1 cardinality constraints, one for each rival, of which one must hold.
+        ``"selected"``: the paper's reduction to two constraints over the votes of a selected rival.
     cardinality
         How cardinality constraints become clauses.
     """
@@ -78,7 +84,7 @@ class PaperEncoder:
     def _variables(self, forest: CellForest, feature: int) -> FeatureVariables:
         n_cells = forest.n_cells[feature]
         if not forest.ordered[feature]:
-            return ValueVariables(self._trees, n_cells, forest.left_sets, self._cardinality)
+            return ValueVariables(self._trees, n_cells, left_sets(forest, feature), self._cardinality)
         if n_cells <= 2:
             return OrderVariables(self._trees, n_cells)
         return IntervalVariables(self._trees, n_cells, self._cardinality)
@@ -97,8 +103,9 @@ class PaperEncoder:
     def _sum_of(self, winner: int, loser: int) -> tuple[list[int], int]:
         """Return literals and how many of them must hold for `winner` to beat `loser`: equations (3) and (4).
 
-        The sum of the l_ik and the negated l_ij is at least M, or M+1 if the loser precedes. (The paper prints a strict
-        comparison in (3) too; a tie goes to the first class, so that >= and its right-hand side M are meant.)
+        The sum of the l_ik and the negated l_ij is at least M, or M+1 if the loser precedes. (The paper
+        prints a strict comparison in (3) too; a tie goes to the first class, so that >= and its right-hand
+        side M are meant.)
         """
         if self._n_classes == 2:
             return [votes[winner] for votes in self._votes], (self._n_trees + theta(winner, loser) + 1) // 2
@@ -110,7 +117,7 @@ class PaperEncoder:
         at_least(formula, literals, bound, self._cardinality)
 
     def _one_beats(self, formula: Formula, rivals: list[int], loser: int) -> None:
-        """State that a rival beats the loser, by K-1 constraints, each of them switched by a variable of its own."""
+        """State that a rival beats the loser, by K-1 constraints, each with a variable as its switch."""
         switches = []
         for rival in rivals:
             switch = formula.variable(f"{self._names[rival]} beats {self._names[loser]}")
@@ -121,11 +128,12 @@ class PaperEncoder:
         formula.add(*switches)
 
     def _selected_beats(self, formula: Formula, loser: int) -> None:
-        """State that a rival beats the loser, by two constraints: one for rivals before it, one for those after it.
+        """State that a rival beats the loser, by two constraints: for rivals before and after it.
 
-        Each constraint counts variables z in place of a rival's votes. On each side exactly one selector p holds and
-        says whose votes they are: those of a rival, or of a guaranteed winner, whom all trees vote for (the paper's
-        p_0 and p_j). A guaranteed winner is allowed on one side only, so that the other side's rival really wins.
+        Each constraint counts variables z in place of a rival's votes. On each side exactly one selector p
+        holds and says whose votes they are: those of a rival, or of a guaranteed winner, whom all trees vote
+        for (the paper's p_0 and p_j). A guaranteed winner is allowed on one side only, so that the other
+        side's rival really wins.
         """
         guaranteed = []
         for side, rivals in (("before", range(loser)), ("after", range(loser + 1, self._n_classes))):

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import pysolvers
-from pysat.solvers import Solver, SolverNames
+from pysat.solvers import Solver, SolverNames, pysolvers
 
 from treeproof.encodings.cnf import Formula
 
-# Kissat ignores assumptions (its answers would be about another question), CryptoMiniSat gives no cores.
-_UNUSABLE = ("cryptosat", "kissat404")
+# Kissat ignores assumptions, so that its answers would be about another question; CryptoMiniSat gives no
+# cores; Lingeling ends the process when a variable that it has eliminated is assumed.
+_UNUSABLE = ("cryptosat", "kissat404", "lingeling")
 
 SOLVERS: tuple[str, ...] = tuple(
     sorted(name for name in vars(SolverNames) if not name.startswith("_") and name not in _UNUSABLE)
@@ -27,7 +27,8 @@ def solver_named(name: object) -> str | None:
     >>> solver_named("g3"), solver_named("kissat")
     ('glucose3', None)
     """
-    return next((solver for solver in SOLVERS if name == solver or name in getattr(SolverNames, solver)), None)
+    known = (solver for solver in SOLVERS if name == solver or name in getattr(SolverNames, solver))
+    return next(known, None)
 
 
 class IncrementalSolver:
@@ -45,8 +46,10 @@ class IncrementalSolver:
     """
 
     def __init__(self, name: str, formula: Formula) -> None:
+        # Not without any variable: MapleSAT crashes when it is asked about nothing.
+        clauses = formula.clauses or [[formula.n_variables + 1]]
         # PySAT looks solvers up by alias, and the attribute's own name is not always one.
-        self._solver = Solver(name=getattr(SolverNames, name)[0], bootstrap_with=formula.clauses)
+        self._solver = Solver(name=getattr(SolverNames, name)[0], bootstrap_with=clauses)
         self._expects_interrupt = False
 
     @contextmanager
@@ -55,7 +58,8 @@ class IncrementalSolver:
         if deadline is None:
             yield
             return
-        timer = threading.Timer(deadline - time.monotonic(), self._solver.interrupt)
+        seconds = min(deadline - time.monotonic(), threading.TIMEOUT_MAX)
+        timer = threading.Timer(seconds, self._solver.interrupt)
         timer.daemon = True
         self._expects_interrupt = True
         timer.start()
@@ -68,14 +72,15 @@ class IncrementalSolver:
             self._expects_interrupt = False
 
     def solve(self, assumptions: Sequence[int]) -> bool | None:
-        """Return whether the formula has a model in which the assumptions hold; None if the deadline came first."""
+        """Return whether the formula has a model under the assumptions; None if the deadline came first."""
         try:
-            if self._expects_interrupt:
-                status: bool | None = self._solver.solve_limited(assumptions=assumptions, expect_interrupt=True)
-            else:
-                status = self._solver.solve(assumptions=assumptions)
+            status: bool | None = (
+                self._solver.solve_limited(assumptions=assumptions, expect_interrupt=True)
+                if self._expects_interrupt
+                else self._solver.solve(assumptions=assumptions)
+            )
         except pysolvers.error as error:
-            # PySAT leaves the solver by a jump when Ctrl-C is pressed, and reports that as an error of its own.
+            # When Ctrl-C is pressed PySAT jumps out of the solver and reports that as an error of its own.
             if "keyboard interrupt" in str(error):
                 raise KeyboardInterrupt from error
             raise

@@ -1,4 +1,4 @@
-"""The parts of each tree that matter for an encoding: splits that really divide the points that reach them."""
+"""The parts of each tree that an encoding needs: splits that really divide the points that reach them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Split:
 class Outline:
     """A tree without the nodes and branches that no point reaches, and without splits that divide nothing.
 
-    `splits` has parents before children; a child is the node of a split or a key of `votes`, the class of each leaf.
+    `splits` has parents before children; a child is the node of a split or a key of `votes`, the class of
+    each leaf.
     """
 
     root: int
@@ -61,7 +62,7 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
             if f == LEAF:
                 votes[node] = label[node]
                 continue
-            yes, no = _divide(forest, f, cut[node], box.get(f, forest.full[f]))
+            yes, no = _divide(forest, cut[node], box.get(f, forest.full[f]))
             if yes and no:
                 divided.append(node)
                 boxes[left[node]] = {**box, f: yes}
@@ -90,7 +91,7 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
     return tuple(found)
 
 
-def _divide(forest: CellForest, feature: int, cut: int, domain: Domain) -> tuple[Domain, Domain]:
+def _divide(forest: CellForest, cut: int, domain: Domain) -> tuple[Domain, Domain]:
     """Return the cells of the domain that go left and those that go right."""
     if isinstance(domain, range):
         middle = min(max(cut + 1, domain.start), domain.stop)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
-from treeproof.errors import UnsupportedModelError
+from treeproof.errors import InputError, UnsupportedModelError
 from treeproof.forest import Forest, Vote
 from treeproof.importers import sklearn
 
@@ -28,6 +28,8 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     >>> import_model(RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True)))
     Forest(10 trees, ... nodes, 4 columns, 3 classes, mean vote)
     """
+    if vote is not None and vote not in get_args(Vote):
+        raise InputError(f"The 'vote' parameter must be one of {get_args(Vote)}, or None. Got {vote!r} instead.")
     if isinstance(model, Forest):
         return model if vote is None else model.with_vote(vote)
     for importer in _IMPORTERS:

@@ -20,7 +20,8 @@ N_ROWS = 128
 def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
     """Raise ImportMismatchError unless `predict` gives the forest's labels on rows on and beside its thresholds."""
     rows = boundary_rows(forest, N_ROWS)
-    with warnings.catch_warnings():
+    # scikit-learn adds up all values to see whether they are finite, which may overflow.
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         expected = np.asarray(predict(rows))
     got = forest.classes[forest.decide(forest.route(rows))]

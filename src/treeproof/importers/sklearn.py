@@ -13,7 +13,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
-from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.errors import NotFittedError, UnsupportedModelError
 from treeproof.forest import LEAF, Column, Forest, Vote
 from treeproof.importers.selfcheck import check_against
 from treeproof.majority import MajorityForestClassifier
@@ -63,6 +63,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
     if isinstance(model, ForestClassifier):
         _require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         trees = list(model.estimators_)
+        if not trees:
+            raise UnsupportedModelError(f"{type(model).__name__} must have at least one tree. Got none.")
     else:
         trees = [model]
     own_vote = _own_vote(model, needed=vote is None)
@@ -155,8 +157,6 @@ def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
         if hasattr(sequential, "verbose"):
             sequential.verbose = 0
         return sequential.predict
-    if vote not in ("majority", "mean"):
-        raise InputError(f"The 'vote' parameter must be 'majority' or 'mean'. Got {vote!r} instead.")
 
     def predict(X: Any) -> Any:
         leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]

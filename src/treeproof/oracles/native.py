@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from treeproof import _core
 from treeproof.cells import CellForest
-from treeproof.query import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query import Answer, Cells, Entailed, Query, Refuted, Stays, Unknown
 
 _WORD = 64
 
 
-class NativeOracle:
-    """Answers by branch and bound over boxes of cells; safe to share between threads."""
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What canonical deletion found: features that entail the claim, `minimal` unless the deadline came first."""
 
-    name = "native"
+    features: frozenset[int]
+    minimal: bool
+    entailed: int
+    refuted: int
+    unknown: int
+    remembered: int
+    near_ties: int
 
-    def __init__(self, forest: CellForest, *, plain: bool = False) -> None:
-        self._plain = plain
+
+class PlainOracle:
+    """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
+
+    name = "plain"
+    _plain = True
+
+    def __init__(self, forest: CellForest) -> None:
         source = forest.source
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
@@ -55,15 +69,45 @@ class NativeOracle:
                 low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
             else:
                 sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
-        seconds = math.inf if query.deadline is None else query.deadline - time.monotonic()
         status, core, witness, label, near_tie, _ = self._core.decide(
-            low, high, sets, isinstance(query.claim, Stays), query.claim.label, [0] * forest.n_features, seconds, self._plain
+            low,
+            high,
+            sets,
+            isinstance(query.claim, Stays),
+            query.claim.label,
+            _seconds_left(query.deadline),
+            self._plain,
         )
         if status == "entailed":
             return Entailed(frozenset(core), near_tie)
         if status == "refuted":
             return Refuted(tuple(witness), label, near_tie)
         return Unknown("deadline")
+
+
+class NativeOracle(PlainOracle):
+    """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads."""
+
+    name = "native"
+    _plain = False
+
+    def label(self, point: Sequence[int]) -> int:
+        """Return the class index of the model's own ``predict`` at `point`."""
+        return self._core.label(list(point))
+
+    def delete(
+        self, point: Cells, label: int, order: Sequence[int], start: frozenset[int], deadline: float | None
+    ) -> Deletion:
+        """Return what `treeproof.search.minimal.abductive` would, with the whole loop inside the core."""
+        chosen = [int(f in start) for f in range(self._forest.n_features)]
+        features, minimal, *counts = self._core.explain(
+            list(point), label, list(order), chosen, _seconds_left(deadline)
+        )
+        return Deletion(frozenset(features), minimal, *counts)
+
+
+def _seconds_left(deadline: float | None) -> float:
+    return math.inf if deadline is None else deadline - time.monotonic()
 
 
 def _bits(cells: Iterable[int], n_words: int) -> list[int]:

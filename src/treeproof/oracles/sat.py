@@ -1,7 +1,7 @@
 """The SAT oracle: the violated claim as a propositional formula, the domains as assumptions, PySAT to decide.
 
-It is independent of the native oracle, which makes it a reference, and it has the encoding of the paper that treeproof
-started from (`preset="paper"`) beside a faster one.
+It is independent of the native oracle, which makes it a reference, and it has the encoding of the paper that
+treeproof started from (``preset="paper"``) beside a faster one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,26 @@ from treeproof.encodings.encoding import Encoder, Encoding
 from treeproof.encodings.paper import VOTES, PaperEncoder, Votes
 from treeproof.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted, solver_named
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
-from treeproof.query import Answer, Claim, Domain, Entailed, Query, Refuted, Unknown, expired, restricted, violates
+from treeproof.query import (
+    Answer,
+    Claim,
+    Domain,
+    Entailed,
+    Query,
+    Refuted,
+    Unknown,
+    expired,
+    restricted,
+    violates,
+)
 
 Preset = Literal["compact", "paper"]
 
 
 class SatOracle:
     """Answers queries about a majority vote with a SAT solver.
+
+    One solver is kept for each claim, with what it has learnt; a query enters as assumptions only.
 
     Parameters
     ----------
@@ -33,13 +46,14 @@ class SatOracle:
     preset
         ``"compact"``, treeproof's own encoding, or ``"paper"``, that of Izza and Marques-Silva (IJCAI 2021).
     votes
-        How the paper's encoding compares the votes of more than two classes: ``"selected"`` (default) or
-        ``"pairwise"``.
+        How the paper's encoding compares the votes of more than two classes: ``"selected"`` (default), which
+        the compact encoding does too in its own way, or ``"pairwise"``.
     cardinality
-        The paper's cardinality constraints, by PySAT's name for them; ``"cardnetwrk"`` by default, as in the paper. The
-        compact encoding has a totalizer of its own.
+        How the paper's cardinality constraints become clauses, by PySAT's name; ``"cardnetwrk"`` by default,
+        as in the paper. The compact encoding always has a ``"totalizer"``, its own.
     solver
-        PySAT's name of a solver; ``"minisat22"`` by default, for the paper's encoding ``"glucose3"``.
+        PySAT's name of a solver; ``"minisat22"`` by default, for the paper's encoding ``"glucose3"``. Glucose
+        looks at a deadline only when it restarts, which can be a few seconds late on hard queries.
 
     Examples
     --------
@@ -48,9 +62,8 @@ class SatOracle:
     >>> from treeproof.space import Space
     >>> forest, patient = heart_disease()
     >>> space = Space.of(forest)
-    >>> cells, oracle = space.discretise(), SatOracle(space.discretise())
-    >>> point = space.cells(patient)
-    >>> oracle.decide(Query(fix(cells, point, [0, 1, 2]), Stays(1)))
+    >>> cells, point = space.discretise(), space.cells(patient)
+    >>> SatOracle(cells).decide(Query(fix(cells, point, [0, 1, 2]), Stays(1)))
     Entailed(core=frozenset({0, 1, 2}), near_tie=False)
     """
 
@@ -67,16 +80,16 @@ class SatOracle:
     ) -> None:
         _require("preset", preset, ("compact", "paper"))
         paper = preset == "paper"
-        _require("votes", votes, VOTES if paper else ("selected",), optional=True)
-        _require("cardinality", cardinality, CARDINALITIES if paper else ("totalizer",), optional=True)
+        _require("votes", votes, (None, *VOTES) if paper else (None, "selected"))
+        _require("cardinality", cardinality, (None, *CARDINALITIES) if paper else (None, "totalizer"))
         chosen = solver_named(("glucose3" if paper else "minisat22") if solver is None else solver)
         if chosen is None:
-            _require("solver", solver, SOLVERS)
-            raise AssertionError("not reached: no usable solver was named")
+            raise _refused("solver", solver, SOLVERS)
         if forest.source.vote != "majority":
             raise UnsupportedQueryError(
-                f"The 'sat' oracle takes majority vote only. Got a forest with {forest.source.vote} vote. The oracles "
-                "'native' and 'smt' take it; Explainer(..., vote='majority') explains the majority vote instead."
+                f"The 'sat' oracle takes majority vote only. Got a forest with {forest.source.vote} vote. "
+                "Use the oracle 'native' or 'smt', or Explainer(..., vote='majority') to explain the "
+                "majority vote instead."
             )
         self.forest = forest
         self._solver = chosen
@@ -93,12 +106,14 @@ class SatOracle:
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; `Unknown` only at the deadline."""
-        if query.deadline is not None and not self._stops:
-            raise UnsupportedQueryError(
-                f"The solver {self._solver!r} cannot be stopped at a deadline. Ask without one, or choose a solver that "
-                "can be stopped, such as 'glucose3' or 'minisat22'."
-            )
-        timeout = -1.0 if query.deadline is None else max(0.0, query.deadline - time.monotonic())
+        timeout = -1.0
+        if query.deadline is not None:
+            if not self._stops:
+                raise UnsupportedQueryError(
+                    f"The solver {self._solver!r} cannot be stopped at a deadline. Ask without one, or use a "
+                    "solver that can be, such as 'minisat22' or 'glucose3'."
+                )
+            timeout = min(max(0.0, query.deadline - time.monotonic()), threading.TIMEOUT_MAX)
         if not self._lock.acquire(timeout=timeout):
             return Unknown("deadline")
         try:
@@ -110,86 +125,93 @@ class SatOracle:
         finally:
             self._lock.release()
 
+    def encoding(self, claim: Claim) -> Encoding:
+        """Return the encoding of the claim's violation, the same one as for queries."""
+        return self._encoder.encode(claim)
+
     def size(self, claim: Claim) -> tuple[int, int]:
         """Return the numbers of variables and clauses of the claim's formula, no instance included."""
-        formula = self._encoder.encode(claim).formula
+        formula = self.encoding(claim).formula
         return formula.n_variables, len(formula.clauses)
-
-    def encoding(self, claim: Claim) -> Encoding:
-        """Return the encoding of the claim's violation."""
-        return self._encoder.encode(claim)
 
     def _decide(self, query: Query) -> Answer:
         if expired(query.deadline):
             return Unknown("deadline")
         if query.claim not in self._sessions:
-            self._sessions[query.claim] = _Session(self._encoder.encode(query.claim), self._solver)
+            self._sessions[query.claim] = _Session(self.encoding(query.claim), self._solver)
         session = self._sessions[query.claim]
         owner = {
             literal: feature
-            for feature in self._assume_first(restricted(self.forest, query.domains))
-            for literal in session.encoding.features[feature].within(query.domains[feature])
+            for feature in self._in_order(restricted(self.forest, query.domains))
+            for literal in session.features[feature].within(query.domains[feature])
         }
         result = session.run(list(owner), query.deadline)
         if result is None:
             return Unknown("deadline")
         if isinstance(result, frozenset):
             return Entailed(frozenset(owner[literal] for literal in result))
-        witness = session.encoding.cells(result)
+        witness = tuple(variables.cell(result) for variables in session.features)
         label = self.forest.label(witness)
         inside = all(cell in domain for cell, domain in zip(witness, query.domains, strict=True))
         if not inside or not violates(query.claim, label):
             raise InternalError("sat: a model of the formula did not refute the query; please report this.")
         return Refuted(witness, label)
 
-    def _assume_first(self, features: frozenset[int]) -> list[int]:
-        """Return the features in the order in which to assume them: those freed most recently first.
+    def _in_order(self, features: frozenset[int]) -> list[int]:
+        """Return the features in the order in which to assume them: those that were freed last come first.
 
-        A solver assumes one literal after the other and stops at the first conflict, so that a core has few of the
-        last ones. A search that frees features one by one soon needs the recently freed ones (freed, missed, fixed
-        again) and will try those in vain last that it freed long ago; cores without these answer its next questions.
+        A solver assumes one literal after the other and stops at the first conflict: features at the end are
+        rarely in a core. Deletion frees one feature after the other and fixes those again that it cannot do
+        without; these belong in front. The others are best assumed in the reverse of the order in which it
+        will try them, that of the instance before, for then the core tends to miss just those that it tries
+        next.
         """
-        freed = [feature for feature in self._order if feature in self._before and feature not in features]
-        self._order = freed + [feature for feature in self._order if feature not in set(freed)]
+        freed = [feature for feature in self._order if feature in self._before - features]
+        if freed:
+            self._order = freed + [feature for feature in self._order if feature not in freed]
         self._before = features
         return [feature for feature in self._order if feature in features]
 
 
 class _Session:
-    """The solver of one claim, and what it proved about each case."""
+    """The solver of one claim, and what it has proved about each case."""
 
     def __init__(self, encoding: Encoding, solver: str) -> None:
-        self.encoding = encoding
+        # The formula itself is not kept: the solver has a copy, and many classes make many formulas.
+        self.features = encoding.features
         self._solver = IncrementalSolver(solver, encoding.formula)
         self._cases = list(encoding.cases)
-        self._impossible: dict[int, frozenset[int]] = {}
+        self._excluded: dict[int, frozenset[int]] = {}
 
     def run(self, assumptions: list[int], deadline: float | None) -> list[int] | frozenset[int] | None:
-        """Return a model under the assumptions, or the assumptions that exclude one, or None at the deadline.
+        """Return a model under the assumptions, or assumptions that exclude one, or None at the deadline.
 
-        Cases are tried one after the other, the one that last had a model first: a model often exists for the same
-        rival again. What excluded a case is kept, and the solver not asked while it still holds.
+        Cases are tried one after the other, first the one that had the last model, as the same rival often
+        wins again. The assumptions that excluded a case are kept; while all of them are made, it need not be
+        tried.
         """
         with self._solver.until(deadline):
             if not self._cases:
-                status = self._solver.solve(assumptions)
-                if status is None:
-                    return None
-                return self._solver.model() if status else frozenset(self._solver.core())
+                return self._solve(assumptions)
             held = frozenset(assumptions)
             core: frozenset[int] = frozenset()
             for case in self._cases:
-                if case not in self._impossible or not self._impossible[case] <= held:
-                    status = self._solver.solve([case, *assumptions])
-                    if status is None:
-                        return None
-                    if status:
-                        self._cases.remove(case)
-                        self._cases.insert(0, case)
-                        return self._solver.model()
-                    self._impossible[case] = frozenset(self._solver.core()) - {case}
-                core |= self._impossible[case]
+                if case not in self._excluded or not self._excluded[case] <= held:
+                    result = self._solve([case, *assumptions])
+                    if not isinstance(result, frozenset):
+                        if result is not None:
+                            self._cases.remove(case)
+                            self._cases.insert(0, case)
+                        return result
+                    self._excluded[case] = result - {case}
+                core |= self._excluded[case]
             return core
+
+    def _solve(self, assumptions: Sequence[int]) -> list[int] | frozenset[int] | None:
+        satisfiable = self._solver.solve(assumptions)
+        if satisfiable is None:
+            return None
+        return self._solver.model() if satisfiable else frozenset(self._solver.core())
 
 
 def to_dimacs(
@@ -205,12 +227,12 @@ def to_dimacs(
     oracle
         Gives the forest and the encoding.
     query
-        The claim whose violation is encoded; the domains become unit clauses at the end.
+        The claim whose violation is encoded; the domains become unit clauses, at the end.
     names
         Names of the features, for the comment lines that say what variables mean.
     describe
-        Returns a condition for a feature and a part of its domain, such as ``weight <= 75``; by default cells are
-        numbered.
+        Returns a condition for a feature and a part of its domain, such as ``weight <= 75``; by default cells
+        are numbered.
 
     Examples
     --------
@@ -219,8 +241,15 @@ def to_dimacs(
     >>> from treeproof.space import Space
     >>> space = Space.of(heart_disease()[0])
     >>> cells = space.discretise()
-    >>> query = Query(cells.full, Stays(1))
-    >>> print(to_dimacs(SatOracle(cells), query, describe=lambda f, d: space.features[f].describe(d)))
+    >>> text = to_dimacs(SatOracle(cells), Query(cells.full, Stays(1)), space.names)
+    >>> for line in text.splitlines()[3:9]:
+    ...     print(line)
+    c 4 weight in cells 0
+    c 5 only if tree 1 votes No
+    c 6 only if tree 2 votes No
+    c 7 only if tree 3 votes No
+    c the other 4 variables are auxiliary
+    p cnf 11 13
     """
     encoding = oracle.encoding(query.claim)
     assumptions = [
@@ -231,12 +260,15 @@ def to_dimacs(
 
     def numbered(feature: int, domain: Domain) -> str:
         name = f"feature {feature}" if names is None else names[feature]
-        cells = sorted(domain)
-        return f"{name} in {'cell' if len(cells) == 1 else 'cells'} {', '.join(map(str, cells))}"
+        return f"{name} in cells {', '.join(map(str, sorted(domain)))}"
 
     return encoding.dimacs(assumptions, describe or numbered)
 
 
-def _require(name: str, value: Any, allowed: Sequence[str], *, optional: bool = False) -> None:
-    if not (optional and value is None) and value not in allowed:
-        raise InputError(f"The {name!r} parameter must be one of {tuple(allowed)}. Got {value!r} instead.")
+def _require(name: str, value: Any, allowed: Sequence[str | None]) -> None:
+    if value not in allowed:
+        raise _refused(name, value, [choice for choice in allowed if choice is not None])
+
+
+def _refused(name: str, value: Any, allowed: Sequence[str]) -> InputError:
+    return InputError(f"The {name!r} parameter must be one of {tuple(allowed)}. Got {value!r} instead.")

@@ -6,11 +6,15 @@ claim names one class, and is violated when another class beats it (`Stays`) or 
 that has to lose:
 
     path to a node  =>  mt_k <= the largest difference of their scores at a leaf below the node
-    sum of mt_k over t  >=  theta(winner, loser) - band
+    sum of mt_k over t  >=  theta(winner, loser)
 
 At a leaf, the first line is the paper's rule for a path. Only large sums violate a claim, so no rule needs to
 bound margins from below. The rules of inner nodes follow from those of their leaves; they, and margins in
 place of one sum per class, made queries 2 to 20 times faster.
+
+With a rounding band, a sum may be smaller by the band where ``near`` holds. That needs a tree t with ``rt``:
+one that reaches a leaf whose values may be rounded when floats are added. A point found there is evaluated
+with the model's own arithmetic.
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from treeproof.cells import CellForest, theta
+from treeproof.cells import CellForest, exact_leaves, theta
 from treeproof.errors import InternalError, MissingExtraError
 from treeproof.forest import LEAF
 from treeproof.query import (
@@ -97,18 +102,16 @@ class SmtOracle:
             return Unknown("deadline")
         solver = self._claims.get(query.claim)
         if solver is None:
-            solver = self._claims[query.claim] = _ClaimSolver(
-                self._z3, self._context, self.forest, query.claim
-            )
+            solver = self._claims[query.claim] = _ClaimSolver(self._z3, self._context, self.forest, query.claim)
         return solver.decide(query)
 
 
 class _ClaimSolver:
     """A z3 solver that holds the violation of one claim, and answers queries with that claim.
 
-    Only facts about the forest and this claim are asserted, so they may all stay: the rules, regions in which
-    the model does not violate the claim, and ``literal => restriction``. A query assumes its literals, and
-    one more for the regions, which tells whether its proof needed them.
+    Only facts about the forest and this claim are asserted, so they may all stay: the rules, near-ties in
+    which the model does not violate the claim, and ``literal => restriction``. A query assumes its literals,
+    and one more for the near-ties, which tells whether its proof needed them.
     """
 
     def __init__(self, z3: Any, context: Any, forest: CellForest, claim: Claim) -> None:
@@ -117,7 +120,9 @@ class _ClaimSolver:
         self._claim = claim
         self._cells = [z3.Int(f"x{f}", context) for f in range(forest.n_features)]
         self._literals: dict[tuple[int, str, int], Any] = {}
-        self._near_ties = z3.Bool("near-ties", context)
+        self._judged = z3.Bool("judged", context)
+        self._alike: dict[tuple[int, bytes], Any] = {}
+        self._exact = exact_leaves(forest.source)
         self._context = context
         self._solver = z3.Solver(ctx=context)
         self._solver.from_string("\n".join([*_declarations(forest), *_rules(forest, claim)]))
@@ -128,7 +133,7 @@ class _ClaimSolver:
             for feature in sorted(restricted(self._forest, query.domains))
             for literal in self._restrict(feature, query.domains[feature])
         }
-        literals = [self._near_ties, *(literal for literal, _ in assumed.values())]
+        literals = [self._judged, *(literal for literal, _ in assumed.values())]
         while True:
             if expired(query.deadline):
                 return Unknown("deadline")
@@ -136,28 +141,56 @@ class _ClaimSolver:
             result = self._solver.check(*literals)
             if result == self._z3.unsat:
                 core = {literal.decl().name() for literal in self._solver.unsat_core()}
-                near_tie = self._near_ties.decl().name() in core
+                near_tie = self._judged.decl().name() in core
                 return Entailed(frozenset(assumed[name][1] for name in core & assumed.keys()), near_tie)
             if result == self._z3.unknown:
                 return self._undecided(query.deadline)
             point = self._point()
             if any(cell not in domain for cell, domain in zip(point, query.domains, strict=True)):
                 raise InternalError(f"z3 gave the point {point}, which is outside the domains of the query.")
-            label = self._forest.label(point)
-            surely = _surely_violates(self._forest, query.claim, point)
+            label, leaves = self._forest.label(point), self._forest.leaves(point)
+            surely = self._surely_violated(leaves)
             if violates(query.claim, label):
                 return Refuted(point, label, near_tie=not surely)
             if surely:
                 raise InternalError(f"The scores at {point} violate {query.claim}, but its label is {label}.")
-            # A near-tie in which the model's own arithmetic keeps the claim. It does so wherever the same
-            # leaves are reached, whatever the domains: later queries with this claim may use that.
-            self._exclude(_region(self._forest, point))
+            self._keep(leaves)
 
-    def _exclude(self, region: Box) -> None:
-        declared = {f"x{feature}": self._cells[feature] for feature in region}
-        text = f"(assert (not {_and(_box_terms(self._forest, region))}))"
-        (outside,) = self._z3.parse_smt2_string(text, decls=declared, ctx=self._context)
-        self._solver.add(self._z3.Implies(self._near_ties, outside))
+    def _surely_violated(self, leaves: Sequence[int]) -> bool:
+        """Return whether the sums of scores violate the claim by more than the model may round."""
+        total = self._forest.scores[leaves].sum(axis=0)
+        band = 0 if self._exact[leaves].all() else self._forest.band
+        won = [
+            total[winner] - total[loser] >= theta(winner, loser) + band
+            for winner, loser in _duels(self._forest, self._claim)
+        ]
+        return any(won) if isinstance(self._claim, Stays) else all(won)
+
+    def _keep(self, leaves: Sequence[int]) -> None:
+        """Record a near-tie in which the model's own arithmetic keeps the claim.
+
+        It does so at every point that reaches leaves with the same values, whatever the domains of the query.
+        """
+        roots = self._forest.source.roots
+        alike = [self._reaches_like(t, leaf) for t, leaf in enumerate(leaves) if leaf != roots[t]]
+        self._solver.add(self._z3.Or(self._z3.Not(self._judged), *map(self._z3.Not, alike)))
+
+    def _reaches_like(self, tree: int, leaf: int) -> Any:
+        """Return a literal that holds wherever the tree reaches a leaf with the same values as `leaf`."""
+        source = self._forest.source
+        key = (tree, source.values[leaf].tobytes())
+        if key not in self._alike:
+            literal = self._z3.Bool(f"tree {tree} gives {leaf}", self._context)
+            declared = {f"x{feature}": cell for feature, cell in enumerate(self._cells)} | {"like": literal}
+            paths = [
+                f"(assert (=> {_and(_box_terms(self._forest, box))} like))"
+                for node, _, box in _paths(self._forest, int(source.roots[tree]))
+                if self._forest.feature[node] == LEAF and source.values[node].tobytes() == key[1]
+            ]
+            text = "\n".join(paths)
+            self._solver.add(self._z3.parse_smt2_string(text, decls=declared, ctx=self._context))
+            self._alike[key] = literal
+        return self._alike[key]
 
     def _restrict(self, feature: int, domain: Domain) -> Iterator[Any]:
         """Return literals that together restrict the feature.
@@ -195,8 +228,8 @@ class _ClaimSolver:
             return Unknown("deadline")
         reason = self._solver.reason_unknown()
         if reason in ("canceled", "interrupted from keyboard", "interrupted"):
-            # z3 took the process's SIGINT to stop itself. Hand it on: by default the main thread gets a
-            # KeyboardInterrupt, which is here unless this thread is another.
+            # z3 took the process's SIGINT to stop itself, so it is handed on here: by default the main
+            # thread, usually this one, gets a KeyboardInterrupt.
             signal.raise_signal(signal.SIGINT)
             return Unknown("interrupted")
         return Unknown(reason)
@@ -250,9 +283,9 @@ def to_smtlib(
     ]
     if forest.band:
         lines += [
-            f"; Sums less than {forest.band} from a tie are decided by the model's own float arithmetic,",
-            "; which is not written here. unsat proves the claim. The cells of a model refute it if the",
-            "; forest, evaluated there, does violate it; otherwise they are such a near-tie.",
+            f"; Where 'near' holds, sums less than {forest.band} from a tie are decided by the model's own",
+            "; float arithmetic, which is not written here. unsat proves the claim. The cells of a model",
+            "; with 'near' refute it if the forest, evaluated there, does violate it.",
         ]
     lines += [
         "; The named assertions restrict features. To learn which ones a proof of unsat needs, start with",
@@ -282,25 +315,36 @@ def _declarations(forest: CellForest) -> Iterator[str]:
 def _rules(forest: CellForest, claim: Claim) -> Iterator[str]:
     """Return the path rules and the vote inequality that together say: some point violates the claim."""
     others, duels = _others(forest, claim), _duels(forest, claim)
-    best = _best_margins(forest, duels)
+    best, rounds = _best_margins(forest, duels), _rounding_below(forest)
     for tree, root in enumerate(forest.source.roots.tolist()):
         yield f"; tree {tree}"
         for i, k in enumerate(others):
             yield f"(declare-const m{tree}_{k} Int) (assert (<= m{tree}_{k} {_number(best[root, i])}))"
+        if rounds[root]:
+            yield f"(declare-const r{tree} Bool)"
         for node, parent, box in _paths(forest, root):
-            bounds = [
+            then = [
                 f"(<= m{tree}_{k} {_number(best[node, i])})"
                 for i, k in enumerate(others)
                 if best[node, i] < best[parent, i]
             ]
-            if bounds:
-                yield f"(assert (=> {_and(_box_terms(forest, box))} {_and(bounds)}))"
+            if rounds[parent] and not rounds[node]:
+                then.append(f"(not r{tree})")
+            if then:
+                yield f"(assert (=> {_and(_box_terms(forest, box))} {_and(then)}))"
     yield "; the vote"
+    if forest.band:
+        rounding = [f"r{tree}" for tree, root in enumerate(forest.source.roots.tolist()) if rounds[root]]
+        yield f"(declare-const near Bool) (assert (=> near {_or(rounding)}))"
     wins = []
     for k, (winner, loser) in zip(others, duels, strict=True):
         margins = [f"m{tree}_{k}" for tree in range(forest.n_trees)]
         total = margins[0] if len(margins) == 1 else f"(+ {' '.join(margins)})"
-        wins.append(f"(>= {total} {_number(theta(winner, loser) - forest.band)})")
+        least = theta(winner, loser)
+        win = f"(>= {total} {_number(least)})"
+        if forest.band:
+            win = f"(or {win} (and near (>= {total} {_number(least - forest.band)})))"
+        wins.append(win)
     yield f"(assert {_or(wins) if isinstance(claim, Stays) else _and(wins)})"
 
 
@@ -314,17 +358,7 @@ def _duels(forest: CellForest, claim: Claim) -> list[tuple[int, int]]:
     return [(k, claim.label) if stays else (claim.label, k) for k in _others(forest, claim)]
 
 
-def _surely_violates(forest: CellForest, claim: Claim, point: Cells) -> bool:
-    """Return whether the sums of scores violate the claim by more than the rounding band."""
-    total = forest.scores[forest.leaves(point)].sum(axis=0)
-    won = [
-        total[winner] - total[loser] >= theta(winner, loser) + forest.band
-        for winner, loser in _duels(forest, claim)
-    ]
-    return any(won) if isinstance(claim, Stays) else all(won)
-
-
-def _best_margins(forest: CellForest, duels: Sequence[tuple[int, int]]) -> Any:
+def _best_margins(forest: CellForest, duels: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
     """Return, per node and duel, the largest margin of the winner over the loser at a leaf below the node."""
     winners, losers = [winner for winner, _ in duels], [loser for _, loser in duels]
     best = forest.scores[:, winners] - forest.scores[:, losers]
@@ -333,6 +367,16 @@ def _best_margins(forest: CellForest, duels: Sequence[tuple[int, int]]) -> Any:
         if forest.feature[node] != LEAF:
             best[node] = np.maximum(best[left[node]], best[right[node]])
     return best
+
+
+def _rounding_below(forest: CellForest) -> list[bool]:
+    """Return per node whether below it there is a leaf whose values float sums may round."""
+    rounds = ((forest.feature == LEAF) & ~exact_leaves(forest.source)).tolist()
+    left, right = forest.source.left, forest.source.right
+    for node in range(len(rounds) - 1, -1, -1):
+        if forest.feature[node] != LEAF:
+            rounds[node] = rounds[left[node]] or rounds[right[node]]
+    return list(rounds)
 
 
 def _paths(forest: CellForest, root: int) -> Iterator[tuple[int, int, Box]]:
@@ -359,18 +403,6 @@ def _side(forest: CellForest, node: int, domain: Domain, goes_left: bool) -> Dom
         middle = min(max(cut + 1, domain.start), domain.stop)
         return range(domain.start, middle) if goes_left else range(middle, domain.stop)
     return domain & forest.left_sets[cut] if goes_left else domain - forest.left_sets[cut]
-
-
-def _region(forest: CellForest, point: Cells) -> Box:
-    """Return the box of all points that reach the same leaf as `point` in every tree."""
-    box: dict[int, Domain] = {}
-    for node in forest.source.roots.tolist():
-        while forest.feature[node] != LEAF:
-            feature = int(forest.feature[node])
-            goes_left = forest.goes_left(node, point[feature])
-            box[feature] = _side(forest, node, box.get(feature, forest.full[feature]), goes_left)
-            node = int((forest.source.left if goes_left else forest.source.right)[node])
-    return box
 
 
 def _box_terms(forest: CellForest, box: Box) -> list[str]:

@@ -1,0 +1,1 @@
+"""Explanations as searches that know only the query: minimal ones by deletion, all of them by MARCO."""

@@ -8,10 +8,11 @@ sooner, never change it: results do not depend on what was asked before.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
+from treeproof.oracles.native import Deletion
 from treeproof.query import Answer, Cells, Claim, Entailed, Oracle, Query, Refuted, Unknown, fix, violates
 
 
@@ -24,6 +25,11 @@ class Counts:
     unknown: int = 0
     remembered: int = 0
     near_ties: int = 0
+
+    def add(self, other: Deletion) -> None:
+        """Count what a deletion inside the native core asked."""
+        for name in asdict(self):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class Memory:
@@ -40,8 +46,9 @@ class Memory:
         self.claim = claim
         self.deadline = deadline
         self.counts = Counts()
-        self._oracle = oracle
-        self._witnesses: list[tuple[int, Refuted]] = []  # each with the features in which it differs from the point
+        self.oracle = oracle
+        # Each with the features in which it differs from the point.
+        self._witnesses: list[tuple[int, Refuted]] = []
         self._cores: list[tuple[int, Entailed]] = []
 
     @property
@@ -61,7 +68,7 @@ class Memory:
                 self.counts.remembered += 1
                 return entailed
         query = Query(fix(self.forest, self.point, fixed), self.claim, self.deadline)
-        answer = self._oracle.decide(query)
+        answer = self.oracle.decide(query)
         self._remember(query, answer, fixed)
         return answer
 
@@ -83,13 +90,13 @@ class Memory:
         if isinstance(answer, Entailed):
             self.counts.entailed += 1
             if not answer.core <= fixed:
-                raise InternalError(f"{self._oracle.name}: a core must consist of fixed features; please report this.")
+                raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
             self._cores.append((_mask(answer.core), answer))
             return
         self.counts.refuted += 1
         inside = all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
         if not inside or not violates(self.claim, self.forest.label(answer.witness)):
-            raise InternalError(f"{self._oracle.name}: a witness did not refute its query; please report this.")
+            raise InternalError(f"{self.oracle.name}: a witness did not refute its query; please report this.")
         self._witnesses.append((_mask(self.differences(answer)), answer))
 
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from treeproof.query import Entailed, Refuted, Unknown
+from treeproof.oracles.native import NativeOracle
+from treeproof.query import Entailed, Refuted, Stays, Unknown
 from treeproof.search.memory import Memory
 
 
@@ -41,6 +42,10 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
     `start` is a set that is known to entail it, by default all features: the instance itself satisfies the claim.
     """
     kept = memory.features if start is None else start
+    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
+        deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline)
+        memory.counts.add(deletion)
+        return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound")
     for feature in order:
         if feature not in kept:
             continue
@@ -52,9 +57,7 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
     return Sufficient(kept, "minimal")
 
 
-def contrastive(
-    memory: Memory, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None
-) -> Change:
+def contrastive(memory: Memory, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
     """Return a subset-minimal set of features that, when freed, refutes the claim.
 
     `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.

@@ -58,9 +58,7 @@ def test_mean_vote_with_exact_sums_needs_no_band():
     for i in range(40):
         rng = np.random.default_rng([22, i])
         quarters = lambda: leaf((rng.multinomial(4, [1 / 3] * 3) / 4).tolist())  # noqa: B023, E731
-        trees = [
-            split("ab"[t % 2], t // 2, quarters(), split("b", 1, quarters(), quarters())) for t in range(4)
-        ]
+        trees = [split("ab"[t % 2], t // 2, quarters(), split("b", 1, quarters(), quarters())) for t in range(4)]
         forest = cells(build_forest(trees, columns=["a", "b"], classes=[0, 1, 2], vote="mean"))
         assert forest.band == 0
         oracle = SmtOracle(forest)
@@ -206,6 +204,21 @@ def test_near_ties_of_one_claim_say_nothing_about_another():
             assert answer == Entailed(frozenset({0}), near_tie=True)
 
 
+def test_a_tie_between_pure_leaves_is_exact_although_other_leaves_are_not():
+    trees = [
+        split("a", 0, [1, 0], [0, 1]),
+        split("a", 0, [0, 1], [1, 0]),
+        split("b", 0, [0.5, 0.5], split("b", 1, [0.3, 0.7], [0.7, 0.3])),
+    ]
+    forest = cells(build_forest(trees, columns=["a", "b"], classes=["x", "y"], vote="mean"))
+    assert forest.band > 0
+    oracle = SmtOracle(forest)
+    assert oracle.decide(Query((forest.full[0], range(1)), Stays(0))) == Entailed(frozenset({1}), near_tie=False)
+    answer = oracle.decide(Query((forest.full[0], range(1)), Never(0)))
+    assert (answer.label, answer.near_tie) == (0, False)
+    assert solve(to_smtlib(oracle, Query((forest.full[0], range(1)), Stays(0)))) == z3.unsat
+
+
 def test_a_clear_answer_is_no_near_tie():
     trees = [split("a", t, leaf([0.7, 0.3]), leaf([0.1, 0.9])) for t in range(3)]
     forest = cells(build_forest(trees, columns=["a"], classes=["x", "y"], vote="mean"))
@@ -241,9 +254,7 @@ def test_sums_that_overflow():
 
 @pytest.mark.parametrize("vote", ["majority", "mean"])
 def test_one_class_and_single_leaves(vote):
-    forest = cells(
-        build_forest([leaf("c"), split("a", 0, "c", "c")], columns=["a"], classes=["c"], vote=vote)
-    )
+    forest = cells(build_forest([leaf("c"), split("a", 0, "c", "c")], columns=["a"], classes=["c"], vote=vote))
     oracle = SmtOracle(forest)
     assert oracle.decide(Query(forest.full, Stays(0))) == Entailed(frozenset())
     assert oracle.decide(Query(forest.full, Never(0))).label == 0
@@ -277,7 +288,7 @@ def test_a_hard_query_stops_at_its_deadline_and_the_oracle_can_be_asked_again():
     oracle = SmtOracle(forest)
     start = time.monotonic()
     assert oracle.decide(Query(forest.full, Stays(0), start + 0.5)) == Unknown("deadline")
-    assert 0.5 <= time.monotonic() - start < 3
+    assert 0.5 <= time.monotonic() - start < 10
     point = tuple(n // 2 for n in forest.n_cells)
     query = Query(fix(forest, point, range(forest.n_features)), Stays(forest.label(point)))
     assert isinstance(oracle.decide(query), Entailed)
@@ -286,13 +297,13 @@ def test_a_hard_query_stops_at_its_deadline_and_the_oracle_can_be_asked_again():
 def test_a_thread_waits_for_another_until_its_deadline_only():
     forest = hard()
     oracle = SmtOracle(forest)
-    long = threading.Thread(target=oracle.decide, args=[Query(forest.full, Stays(0), time.monotonic() + 1)])
-    long.start()
+    long = Query(forest.full, Stays(0), time.monotonic() + 1.5)
+    other = threading.Thread(target=oracle.decide, args=[long])
+    other.start()
     time.sleep(0.1)
-    start = time.monotonic()
-    assert oracle.decide(Query(forest.full, Stays(0), start + 0.2)) == Unknown("deadline")
-    assert time.monotonic() - start < 0.7
-    long.join()
+    assert oracle.decide(Query(forest.full, Stays(0), time.monotonic() + 0.2)) == Unknown("deadline")
+    assert other.is_alive()
+    other.join()
 
 
 def test_threads_take_turns():
@@ -322,15 +333,13 @@ def test_control_c_ends_a_search():
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         oracle.decide(Query(forest.full, Stays(0), start + 20))
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 10
     interrupt.join()
-    assert isinstance(
-        oracle.decide(Query(fix(forest, (0,) * 8, range(8)), Stays(forest.label((0,) * 8)))), Entailed
-    )
+    assert isinstance(oracle.decide(Query(fix(forest, (0,) * 8, range(8)), Stays(forest.label((0,) * 8)))), Entailed)
 
 
 def hard() -> CellForest:
-    """A forest on which z3 needs minutes to show that one class is impossible."""
+    """A forest on which z3 needs more than half a minute to show that one class is impossible."""
     rng = np.random.default_rng(0)
 
     def node(level: int) -> Any:
@@ -377,7 +386,7 @@ def test_smtlib_text_lets_near_ties_in_and_says_so():
     assert holds(forest, query)
     text = to_smtlib(SmtOracle(forest), query)
     assert solve(text) == z3.sat
-    assert f"; Sums less than {forest.band} from a tie" in text
+    assert f"sums less than {forest.band} from a tie are decided" in text
     exact = cells(build_forest([leaf([0.5, 0.25])], columns=["a"], classes=["x", "y"], vote="mean"))
     assert "from a tie are decided" not in to_smtlib(SmtOracle(exact), Query(exact.full, Stays(0)))
 
@@ -388,9 +397,7 @@ def test_smtlib_text_is_readable():
     space = Space.of(built)
     forest = space.discretise()
     query = Query((range(1), forest.full[1]), Stays(0))
-    text = to_smtlib(
-        SmtOracle(forest), query, space.names, lambda f, domain: f"{space.names[f]} in {sorted(domain)}"
-    )
+    text = to_smtlib(SmtOracle(forest), query, space.names, lambda f, domain: f"{space.names[f]} in {sorted(domain)}")
     assert (
         text
         == """\

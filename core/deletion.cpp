@@ -1,0 +1,73 @@
+#include "deletion.hpp"
+
+#include <algorithm>
+
+namespace treeproof {
+namespace {
+
+using FeatureSet = std::vector<std::uint8_t>;
+
+bool subset(const FeatureSet& inner, const FeatureSet& outer) {
+  for (std::size_t f = 0; f < inner.size(); ++f)
+    if (inner[f] && !outer[f]) return false;
+  return true;
+}
+
+bool disjoint(const FeatureSet& one, const FeatureSet& other) {
+  for (std::size_t f = 0; f < one.size(); ++f)
+    if (one[f] && other[f]) return false;
+  return true;
+}
+
+}  // namespace
+
+Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
+                    const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                    const Poll& must_stop) {
+  Explanation result;
+  result.kept = start;
+  Box box = Box::full(forest);
+  for (int f = 0; f < forest.n_features; ++f)
+    if (start[f]) box.fix(forest, f, point[f]);
+  std::vector<FeatureSet> differences;  // of known witnesses from the instance
+  FeatureSet enough = start;            // the last proved set: sufficient by itself
+  for (const std::int32_t f : order) {
+    if (!result.kept[f]) continue;
+    result.kept[f] = 0;
+    if (subset(enough, result.kept)) {
+      ++result.remembered;
+      box.free(forest, f);
+      continue;
+    }
+    if (std::any_of(differences.begin(), differences.end(),
+                    [&](const FeatureSet& differs) { return disjoint(differs, result.kept); })) {
+      ++result.remembered;
+      result.kept[f] = 1;
+      continue;
+    }
+    box.free(forest, f);
+    Outcome outcome = searcher.decide(box, claim, point, must_stop);
+    result.boxes += outcome.boxes;
+    result.near_ties += outcome.near_tie;
+    if (outcome.status == Status::entailed) {
+      ++result.entailed;
+      enough = std::move(outcome.used);
+      continue;
+    }
+    result.kept[f] = 1;
+    box.fix(forest, f, point[f]);
+    if (outcome.status == Status::stopped) {
+      ++result.stopped;
+      result.minimal = false;
+      if (subset(enough, result.kept)) result.kept = enough;
+      return result;
+    }
+    ++result.refuted;
+    FeatureSet differs(forest.n_features);
+    for (int g = 0; g < forest.n_features; ++g) differs[g] = outcome.witness[g] != point[g];
+    differences.push_back(std::move(differs));
+  }
+  return result;
+}
+
+}  // namespace treeproof

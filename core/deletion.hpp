@@ -1,0 +1,22 @@
+// One subset-minimal abductive explanation by canonical deletion: in the given order a feature is freed iff the others,
+// kept at the instance's cells, still entail the claim. Witnesses and proved sets answer questions early; they never
+// change an answer.
+#pragma once
+
+#include <vector>
+
+#include "search.hpp"
+
+namespace treeproof {
+
+struct Explanation {
+  std::vector<std::uint8_t> kept;  // per feature
+  bool minimal = true;             // false: stopped; the kept features suffice, but perhaps fewer would
+  std::uint32_t entailed = 0, refuted = 0, stopped = 0, remembered = 0, near_ties = 0;
+  std::uint64_t boxes = 0;
+};
+
+Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
+                    const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start, const Poll& must_stop);
+
+}  // namespace treeproof

@@ -1,0 +1,169 @@
+#include "local_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace treeproof {
+
+// A cell of an ordered feature matters only by its position p among the feature's slots [begin, end]: it goes left at
+// slot s iff p <= s. The gains of feature i's positions lie at gain_[p + i], one place for each position.
+
+void LocalSearch::start(const Residual& residual, const Box& box, const std::vector<Cell>& point) {
+  residual_ = &residual;
+  box_ = &box;
+  const std::size_t n_features = residual.features.size();
+  slot_left_.resize(residual.slot_node.size());
+  feature_of_slot_.resize(residual.slot_node.size());
+  cell_.resize(n_features);
+  position_.resize(n_features);
+  low_.resize(n_features);
+  high_.resize(n_features);
+  tabu_until_.assign(n_features, 0);
+  gain_.resize(residual.slot_node.size() + n_features + 1);
+  for (std::size_t i = 0; i < n_features; ++i) {
+    for (std::int32_t s = residual.slot_begin[i]; s < residual.slot_begin[i + 1]; ++s)
+      feature_of_slot_[s] = static_cast<std::int32_t>(i);
+    set_cell(i, point[residual.features[i]]);
+  }
+}
+
+void LocalSearch::set_cell(std::size_t i, Cell cell) {
+  cell_[i] = cell;
+  std::int32_t position = residual_->slot_begin[i];
+  for (std::int32_t s = residual_->slot_begin[i]; s < residual_->slot_begin[i + 1]; ++s) {
+    slot_left_[s] = forest_.goes_left(residual_->slot_node[s], cell);
+    position += !slot_left_[s];
+  }
+  position_[i] = position;
+}
+
+void LocalSearch::place(std::vector<Cell>& point) const {
+  for (std::size_t i = 0; i < cell_.size(); ++i) point[residual_->features[i]] = cell_[i];
+}
+
+std::int64_t LocalSearch::value_here() const {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  std::int64_t sum = r.offset;
+  for (std::int32_t at : r.roots) {
+    while (at >= n_constants) {
+      const std::int32_t n = at - n_constants;
+      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
+    }
+    sum += r.constants[at];
+  }
+  return sum;
+}
+
+// Fill gain_ with the differences (in the sense of a prefix sum) of what each position of each ordered feature adds.
+void LocalSearch::value_changes() {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  std::fill(gain_.begin(), gain_.end(), 0);
+  for (const std::int32_t root : r.roots) {
+    std::int32_t at = root;
+    while (at >= n_constants) {
+      const std::int32_t n = at - n_constants;
+      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
+    }
+    const std::int64_t base = r.constants[at];
+    for (at = root; at >= n_constants;) {  // positions that still follow the path: all, at the root
+      const std::int32_t i = feature_of_slot_[r.slot[at - n_constants]];
+      low_[i] = r.slot_begin[i];
+      high_[i] = r.slot_begin[i + 1];
+      at = slot_left_[r.slot[at - n_constants]] ? r.left[at - n_constants] : r.right[at - n_constants];
+    }
+    for (at = root; at >= n_constants;) {
+      const std::int32_t n = at - n_constants, s = r.slot[n];
+      const auto i = static_cast<std::size_t>(feature_of_slot_[s]);
+      if (slot_left_[s]) {
+        if (forest_.ordered[r.features[i]]) {
+          deviate(r.right[n], i, std::max(low_[i], s + 1), high_[i], base);
+          high_[i] = std::min(high_[i], s);
+        }
+        at = r.left[n];
+      } else {
+        if (forest_.ordered[r.features[i]]) {
+          deviate(r.left[n], i, low_[i], std::min(high_[i], s), base);
+          low_[i] = std::max(low_[i], s + 1);
+        }
+        at = r.right[n];
+      }
+    }
+  }
+}
+
+// Positions low..high of feature i reach the value index `at`, all else as it is.
+void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high, std::int64_t base) {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  while (low <= high) {
+    if (at < n_constants) {
+      const std::int64_t change = r.constants[at] - base;
+      gain_[low + i] += change;
+      gain_[high + i + 1] -= change;
+      return;
+    }
+    const std::int32_t n = at - n_constants, s = r.slot[n];
+    if (static_cast<std::size_t>(feature_of_slot_[s]) != i) {
+      at = slot_left_[s] ? r.left[n] : r.right[n];
+      continue;
+    }
+    deviate(r.left[n], i, low, std::min(high, s), base);
+    low = std::max(low, s + 1);
+    at = r.right[n];
+  }
+}
+
+std::int64_t LocalSearch::run(std::int64_t target, int patience) {
+  const Residual& r = *residual_;
+  std::int64_t value = value_here(), best = value;
+  for (int step = 1, waited = 0; value < target && waited < patience; ++step, ++waited) {
+    value_changes();
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    std::size_t best_feature = 0;
+    Cell best_cell = 0;
+    std::uint32_t ties = 0;
+    const auto offer = [&](std::int64_t gain, std::size_t i, Cell cell) {
+      if (tabu_until_[i] > step && value + gain <= best) return;
+      if (gain < most) return;
+      ties = gain > most ? 1 : ties + 1;
+      most = gain;
+      if (ties > 1 && random() % ties != 0) return;
+      best_feature = i;
+      best_cell = cell;
+    };
+    for (std::size_t i = 0; i < r.features.size(); ++i) {
+      const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+      if (forest_.ordered[f]) {
+        std::int64_t gain = 0;
+        for (std::int32_t p = begin; p <= end; ++p) {
+          gain += gain_[p + static_cast<std::int32_t>(i)];
+          if (p != position_[i]) offer(gain, i, p == begin ? box_->low[f] : forest_.cut[r.slot_node[p - 1]] + 1);
+        }
+        continue;
+      }
+      const Cell now = cell_[i];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
+        for (Word rest = box_->sets[w]; rest != 0; rest &= rest - 1) {
+          const Cell cell = static_cast<Cell>((w - forest_.words_begin[f]) * 64) + std::countr_zero(rest);
+          if (cell == now) continue;
+          set_cell(i, cell);
+          offer(value_here() - value, i, cell);
+        }
+      }
+      set_cell(i, now);
+    }
+    if (ties == 0) break;  // every change is tabu
+    set_cell(best_feature, best_cell);
+    tabu_until_[best_feature] = step + 3 + static_cast<int>(random() % 4);
+    value += most;
+    if (value > best) {
+      best = value;
+      waited = 0;
+    }
+  }
+  return value;
+}
+
+}  // namespace treeproof

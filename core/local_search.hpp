@@ -1,0 +1,52 @@
+// Tabu search for a witness on a residual forest: from a point, the best change of one feature at a time, also when it
+// does not improve, without going back at once. One pass over the trees' paths values every change of every ordered
+// feature. It finds most counterexamples that exist; when it finds none, that proves nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "box.hpp"
+#include "residual.hpp"
+
+namespace treeproof {
+
+class LocalSearch {
+ public:
+  explicit LocalSearch(const Forest& forest) : forest_(forest) {}
+
+  // Start from a point of the box; its cells are only looked at where the residual forest has splits.
+  void start(const Residual& residual, const Box& box, const std::vector<Cell>& point);
+
+  // Search until a point is worth `target` or `patience` steps brought nothing better; returns the value reached.
+  std::int64_t run(std::int64_t target, int patience);
+
+  // Put the current point's cells into `point`.
+  void place(std::vector<Cell>& point) const;
+
+ private:
+  void set_cell(std::size_t i, Cell cell);
+  std::int64_t value_here() const;
+  void value_changes();
+  void deviate(std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high, std::int64_t base);
+  std::uint32_t random() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    state_ ^= state_ << 5;
+    return state_;
+  }
+
+  const Forest& forest_;
+  const Residual* residual_ = nullptr;
+  const Box* box_ = nullptr;
+  std::uint32_t state_ = 2463534242U;           // of the generator: the same search every time
+  std::vector<std::uint8_t> slot_left_;         // per slot: the current cell goes left
+  std::vector<std::int32_t> feature_of_slot_;   // per slot: index of its feature in the residual forest
+  std::vector<Cell> cell_;                      // per feature of the residual forest
+  std::vector<std::int32_t> position_;          // per ordered feature: the splits before it lie below the cell
+  std::vector<std::int32_t> low_, high_;        // per feature: positions that stay on the current path
+  std::vector<std::int64_t> gain_;              // per position of every ordered feature: differences of gains
+  std::vector<int> tabu_until_;
+};
+
+}  // namespace treeproof
