@@ -20,15 +20,12 @@ among them is encoded once, its time counted apart; the ratio with encoding spre
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import math
 import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import train_test_split
+from datasets import choose, read, read_table, train
 
 from treeproof.cells import CellForest
 from treeproof.importers import import_model
@@ -38,23 +35,7 @@ from treeproof.search.memory import Memory
 from treeproof.search.minimal import abductive
 from treeproof.space import Space
 
-SEED = 2021
 PRESETS: tuple[Preset, Preset] = ("paper", "compact")
-
-
-def read(data: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows of a dataset in the file's order, as float32, and their classes."""
-    path = next(path for path in (data / f"{name}.csv", data / f"{name}.csv.gz") if path.exists())
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="") as file:
-        rows = list(dict.fromkeys(tuple(row) for row in list(csv.reader(file))[1:]))
-    return np.array([row[:-1] for row in rows], dtype=np.float32), np.array([int(row[-1]) for row in rows])
-
-
-def train(X: np.ndarray, y: np.ndarray, depth: int) -> RandomForestClassifier:
-    """Return the forest of Table 1."""
-    X, _, y, _ = train_test_split(X, y, test_size=0.2, random_state=0)
-    model = RandomForestClassifier(100, max_depth=depth, criterion="entropy", random_state=324089)
-    return model.fit(X, y)
 
 
 Explanations = list[frozenset[int]]
@@ -84,8 +65,7 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=5, help="instances for each dataset")
     parser.add_argument("--dataset", nargs="+", help="datasets, by default all of Table 1")
     args = parser.parse_args()
-    with (args.data / "table1.csv").open(newline="") as file:
-        table = {line["dataset"]: line for line in csv.DictReader(file)}
+    table = read_table(args.data)
     print(
         f"{'':14}{'#var':>7}{'printed':>8}{'#cl':>7}{'printed':>8} | {'encode ms':>11} | {'AXp ms':>17} |"
         f"{'length':>7}{'#S':>4} |{'ratio':>6}{'(with encoding)':>16}"
@@ -97,8 +77,7 @@ def main() -> None:
         X, y = read(args.data, name)
         space = Space.of(import_model(train(X, y, int(line["depth"])), vote="majority"))
         cells = space.discretise()
-        chosen = np.random.default_rng(SEED).choice(len(X), min(args.instances, len(X)), replace=False)
-        points = [space.cells(X[i]) for i in chosen]
+        points = [space.cells(row) for row in choose(X, args.instances)]
         result = {preset: measure(cells, points, preset) for preset in PRESETS}
         if result["paper"][0] != result["compact"][0]:
             raise SystemExit(f"{name}: the presets disagree: {result['paper'][0]} and {result['compact'][0]}")

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 
@@ -51,12 +52,17 @@ Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int
   return forest;
 }
 
-// Stops at the deadline, and on a pending Python signal such as Ctrl-C, which is looked for every 20 ms.
+// Set from one thread to stop searches that run in others.
+struct Cancel {
+  std::atomic<bool> is_set = false;
+};
+
+// Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20 ms.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
  public:
-  explicit Stopper(double seconds) {
+  explicit Stopper(double seconds, const Cancel* cancel = nullptr) : cancel_(cancel) {
     const auto now = Clock::now();
     next_signal_check_ = now + kSignalInterval;
     // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
@@ -65,7 +71,7 @@ class Stopper {
 
   bool operator()() {
     const auto now = Clock::now();
-    if (now >= deadline_) return true;
+    if (now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
     if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
       nb::gil_scoped_acquire gil;
@@ -78,6 +84,7 @@ class Stopper {
 
  private:
   static constexpr auto kSignalInterval = std::chrono::milliseconds(20);
+  const Cancel* const cancel_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point next_signal_check_;
   bool interrupted_ = false;
@@ -108,10 +115,10 @@ nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std:
 
 nb::tuple explain_point(const Forest& forest, const std::vector<Cell>& point, int label,
                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                        double seconds) {
+                        double seconds, const Cancel* cancel) {
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
-  Stopper stopper(seconds);
+  Stopper stopper(seconds, cancel);
   Explanation found;
   {
     nb::gil_scoped_release release;
@@ -130,6 +137,9 @@ nb::tuple explain_point(const Forest& forest, const std::vector<Cell>& point, in
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
+  nb::class_<Cancel>(module, "Cancel")
+      .def(nb::init<>())
+      .def("set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.");
   nb::class_<Forest>(module, "Forest")
       .def_prop_ro("n_features", [](const Forest& forest) { return forest.n_features; })
       .def("label", &Forest::label, "point"_a, "Class index that the model's own predict gives at a point of cells.")
@@ -137,6 +147,7 @@ NB_MODULE(_core, module) {
            "plain"_a,
            "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).")
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
+           "cancel"_a.none(),
            "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
            "near_ties).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,

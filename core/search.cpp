@@ -188,6 +188,10 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   double scale = kFirstStep;
   int waited = 0;
   for (int i = 0; i < iterations; ++i) {
+    if ((*must_stop_)()) {
+      outcome_.status = Status::stopped;
+      return false;
+    }
     const std::int64_t bound = lagrangian.evaluate();
     if (bound < target) {
       closed = true;

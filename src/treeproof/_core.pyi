@@ -3,6 +3,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+class Cancel:
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+
 class Forest:
     @property
     def n_features(self) -> int: ...
@@ -18,7 +22,7 @@ class Forest:
         plain: bool,
     ) -> tuple[str, list[int], list[int], int, bool, int]: ...
     def explain(
-        self, point: list[int], label: int, order: list[int], start: list[int], seconds: float
+        self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
     ) -> tuple[list[int], bool, int, int, int, int, int]: ...
 
 def make_forest(**fields: Any) -> Forest: ...

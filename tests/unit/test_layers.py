@@ -13,7 +13,7 @@ SOURCE = Path(treeproof.__file__).parent
 STAGES = [
     {"errors"},
     {"forest"},
-    {"rows", "build", "majority"},
+    {"rows", "build", "majority", "parallel"},
     {"examples", "query"},
     {"cells"},
     {"space", "importers"},

@@ -16,6 +16,7 @@ from treeproof.errors import InputError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.files import load_model, write_whole
 from treeproof.oracles import ORACLES
+from treeproof.parallel import track
 
 EXIT_CODES = """exit codes:
   0    done
@@ -149,7 +150,9 @@ def _explain(args: argparse.Namespace) -> int:
     explainer, table = _load(args, args.oracle)
     rows = range(len(table.rows)) if args.all else args.row
     code = 0
-    for done, index in enumerate(rows):
+    # A bar is shown on a terminal whose output goes elsewhere.
+    show = len(rows) > 1 and sys.stderr.isatty() and not sys.stdout.isatty()
+    for index in track(rows, len(rows), "explaining" if show else None):
         x = table.row(index, explainer.forest.columns)
         common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout}
         if args.kind == "contrastive":
@@ -164,7 +167,6 @@ def _explain(args: argparse.Namespace) -> int:
             _say(json.dumps({"row": index, **result.to_dict()}))
         else:
             _say(f"row {index}: {result}\n")
-        _progress(done + 1, len(rows))
     return code
 
 
@@ -242,10 +244,3 @@ def _target(args: argparse.Namespace, explainer: Explainer) -> Any:
         if str(label) == args.target:
             return label
     raise InputError(f"--target must be one of {labels}. Got {args.target!r}.")
-
-
-def _progress(done: int, total: int) -> None:
-    """Show how far a long run is, on a terminal whose output goes elsewhere."""
-    if total > 1 and sys.stderr.isatty() and not sys.stdout.isatty():
-        sys.stderr.write(f"\r{done}/{total} rows" + ("\n" if done == total else ""))
-        sys.stderr.flush()

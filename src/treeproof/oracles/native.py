@@ -10,8 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from treeproof import _core
+from treeproof._core import Cancel
 from treeproof.cells import CellForest
 from treeproof.query import Answer, Cells, Entailed, Query, Refuted, Stays, Unknown
+
+__all__ = ["Cancel", "Deletion", "NativeOracle", "PlainOracle"]
 
 _WORD = 64
 
@@ -96,12 +99,21 @@ class NativeOracle(PlainOracle):
         return self._core.label(list(point))
 
     def delete(
-        self, point: Cells, label: int, order: Sequence[int], start: frozenset[int], deadline: float | None
+        self,
+        point: Cells,
+        label: int,
+        order: Sequence[int],
+        start: frozenset[int],
+        deadline: float | None,
+        cancel: Cancel | None = None,
     ) -> Deletion:
-        """Return what `treeproof.search.minimal.abductive` would, with the whole loop inside the core."""
+        """Return what `treeproof.search.minimal.abductive` would, with the whole loop inside the core.
+
+        Another thread may stop it early by `cancel`, as a deadline would.
+        """
         chosen = [int(f in start) for f in range(self._forest.n_features)]
         features, minimal, *counts = self._core.explain(
-            list(point), label, list(order), chosen, _seconds_left(deadline)
+            list(point), label, list(order), chosen, _seconds_left(deadline), cancel
         )
         return Deletion(frozenset(features), minimal, *counts)
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
-from treeproof.oracles.native import Deletion
+from treeproof.oracles.native import Cancel, Deletion
 from treeproof.query import Answer, Cells, Claim, Entailed, Oracle, Query, Refuted, Unknown, fix, violates
 
 
@@ -39,12 +39,19 @@ class Memory:
     """
 
     def __init__(
-        self, forest: CellForest, oracle: Oracle, point: Cells, claim: Claim, deadline: float | None = None
+        self,
+        forest: CellForest,
+        oracle: Oracle,
+        point: Cells,
+        claim: Claim,
+        deadline: float | None = None,
+        cancel: Cancel | None = None,
     ) -> None:
         self.forest = forest
         self.point = point
         self.claim = claim
         self.deadline = deadline
+        self.cancel = cancel
         self.counts = Counts()
         self.oracle = oracle
         # Each with the features in which it differs from the point.

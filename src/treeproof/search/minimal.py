@@ -43,7 +43,7 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
     """
     kept = memory.features if start is None else start
     if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
-        deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline)
+        deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
         memory.counts.add(deletion)
         return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound")
     for feature in order:
