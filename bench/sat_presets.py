@@ -37,7 +37,6 @@ from treeproof.space import Space
 
 PRESETS: tuple[Preset, Preset] = ("paper", "compact")
 
-
 Explanations = list[frozenset[int]]
 
 

@@ -29,7 +29,8 @@ std::vector<T> copy(const Array<T>& array) {
 Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
                    Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
-                   const std::vector<std::vector<Word>>& left_sets, std::int64_t band, bool majority) {
+                   const std::vector<std::vector<Word>>& left_sets, Array<std::uint8_t> exact, std::int64_t band,
+                   bool majority) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -46,6 +47,7 @@ Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
   }
+  forest.exact = copy(exact);
   forest.band = band;
   forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
@@ -151,5 +153,5 @@ NB_MODULE(_core, module) {
            "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
            "near_ties).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "band"_a, "majority"_a);
+             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "exact"_a, "band"_a, "majority"_a);
 }

@@ -48,10 +48,13 @@ class Search {
     std::int32_t branch_node = -1;
     Side branch_side = Side::left;
     std::int64_t widest = -1;
+    all_exact_ = true;
     for (const std::int32_t root : forest_.roots) {
       const std::int32_t top = descend(box, root);
       range_.assign(n_pairs, {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
       best_leaf_ = -1;
+      one_value_ = true;
+      first_leaf_ = -1;
       walk(goal, box, top);
       std::int64_t width = 0;
       for (std::size_t p = 0; p < n_pairs; ++p) {
@@ -59,17 +62,18 @@ class Search {
         lower_[p] += range_[p].least;
         width = std::max(width, range_[p].most - range_[p].least);
       }
-      if (forest_.feature[top] >= 0 && width > widest) {
+      if (!one_value_ && width > widest) {
         widest = width;
         branch_node = top;
         branch_side = best_leaf_ < forest_.right[top] ? Side::left : Side::right;
       }
     }
+    const std::int64_t band = all_exact_ ? 0 : forest_.band;
     bool wins = true;
     for (std::size_t p = 0; p < n_pairs; ++p) {
       const std::int64_t least = theta(goal[p].winner, goal[p].loser);
-      if (upper_[p] < least - forest_.band) return true;
-      wins = wins && lower_[p] >= least + forest_.band;
+      if (upper_[p] < least - band) return true;
+      wins = wins && lower_[p] >= least + band;
     }
     if (wins || branch_node < 0) {
       std::vector<Cell> point = box.first_point(forest_);
@@ -81,7 +85,7 @@ class Search {
         outcome_.near_tie = !wins;
         return false;
       }
-      outcome_.near_tie = true;  // every tree is decided, so all points of the box have this label
+      outcome_.near_tie = true;  // every tree has one value left, so all points of the box have this label
       return true;
     }
     const Side other = branch_side == Side::left ? Side::right : Side::left;
@@ -111,6 +115,9 @@ class Search {
       walk(goal, box, forest_.right[node]);
       return;
     }
+    all_exact_ = all_exact_ && forest_.is_exact(node);
+    if (first_leaf_ < 0) first_leaf_ = node;
+    one_value_ = one_value_ && same_values(first_leaf_, node);
     const std::int64_t* score = forest_.scores_of(node);
     for (std::size_t p = 0; p < goal.size(); ++p) {
       const std::int64_t difference = score[goal[p].winner] - score[goal[p].loser];
@@ -118,6 +125,12 @@ class Search {
       range_[p].most = std::max(range_[p].most, difference);
       range_[p].least = std::min(range_[p].least, difference);
     }
+  }
+
+  // Whether the model adds the same numbers at both leaves; without a band only scores matter.
+  bool same_values(std::int32_t one, std::int32_t other) const {
+    if (forest_.band > 0) return forest_.value_id[one] == forest_.value_id[other];
+    return std::equal(forest_.scores_of(one), forest_.scores_of(one) + forest_.n_classes, forest_.scores_of(other));
   }
 
   // The proof relies on the restriction of a feature exactly where a test on it was decided.
@@ -134,7 +147,8 @@ class Search {
   Outcome& outcome_;
   std::vector<std::int64_t> upper_, lower_;
   std::vector<Range> range_;
-  std::int32_t best_leaf_ = -1;
+  std::int32_t best_leaf_ = -1, first_leaf_ = -1;
+  bool one_value_ = true, all_exact_ = true;  // the tree at hand; all trees
 };
 
 // The goals of which one must be reached to violate the claim.

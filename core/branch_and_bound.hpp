@@ -6,8 +6,8 @@
 //   upper = sum over trees of the largest, over leaves that the box reaches, of score[winner] - score[loser]
 //
 // bounds the difference at every point of the box, so upper < theta - band closes the box; lower likewise proves that
-// every point of it wins. A box in which every tree is decided and which neither closes nor wins lies in the rounding
-// band: there the model's own arithmetic decides.
+// every point of it wins. Where the box reaches exact leaves only, there is no band. A box in which every tree has one
+// value left, and which neither closes nor wins, lies in the band: there the model's own arithmetic decides.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 #include "forest.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace treeproof {
 
@@ -16,6 +17,15 @@ void Forest::derive() {
     for (std::size_t n = 0; n < feature.size(); ++n) {
       const std::int64_t* score = scores_of(static_cast<std::int32_t>(n));
       leaf_class[n] = static_cast<std::uint8_t>(std::max_element(score, score + n_classes) - score);
+    }
+  }
+  if (band > 0) {
+    std::map<std::vector<double>, std::int32_t> ids;
+    value_id.resize(feature.size(), -1);
+    for (std::size_t n = 0; n < feature.size(); ++n) {
+      if (feature[n] >= 0) continue;
+      const double* value = &values[n * n_classes];
+      value_id[n] = ids.emplace(std::vector<double>(value, value + n_classes), static_cast<std::int32_t>(ids.size())).first->second;
     }
   }
   std::vector<int> level(feature.size(), 1);

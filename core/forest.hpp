@@ -25,12 +25,14 @@ struct Forest {
   std::vector<std::int32_t> left, right;
   std::vector<std::int64_t> scores;  // n_nodes x n_classes
   std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
+  std::vector<std::uint8_t> exact;   // per node: a leaf for which no band is needed if all others are such; empty: all
   std::int64_t band = 0;
   Vote vote = Vote::majority;
 
   // Derived from the fields above.
   Scale scale;
   int depth = 1;                         // nodes on the longest path
+  std::vector<std::int32_t> value_id;    // per node, if there is a band: equal for leaves with the same values
   std::vector<std::uint8_t> leaf_class;  // per node, under majority vote of up to 64 classes: the class it votes for
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;           // the sets of cells that go left, one after the other
@@ -43,6 +45,8 @@ struct Forest {
     if (ordered[feature[node]]) return cell <= c;
     return (left_sets[set_begin[c] + cell / 64] >> (cell % 64)) & 1U;
   }
+
+  bool is_exact(std::int32_t leaf) const { return band == 0 || exact[leaf]; }
 
   const std::int64_t* scores_of(std::int32_t node) const { return &scores[static_cast<std::size_t>(node) * n_classes]; }
 

@@ -1,6 +1,7 @@
 #include "lagrangian.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace treeproof {
 namespace {
@@ -91,6 +92,27 @@ void Lagrangian::evaluate_features() {
     }
     bound_ += best_earning_[i];
   }
+}
+
+bool Lagrangian::closes(std::int64_t target, std::int64_t exact_target) {
+  if (bound_ < target) return true;
+  const Residual& r = *residual_;
+  if (bound_ >= exact_target || r.offset_inexact) return false;
+  // paid_[n]: the bound if the tree of n must go through n, less the best value below n.
+  const std::int32_t n_constants = r.n_constants();
+  paid_.resize(value_.size());
+  for (const std::int32_t root : r.roots) paid_[root] = bound_ - value_[root];
+  for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
+    const std::int64_t here = paid_[n_constants + n];
+    for (const auto& [child, price] : {std::pair(r.left[n], alpha_[n]), std::pair(r.right[n], beta_[n])}) {
+      if (child >= n_constants) {
+        paid_[child] = here - price;
+      } else if (r.inexact[child] && here - price + value_[child] >= target) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 std::int64_t Lagrangian::value_of_best_cells() {

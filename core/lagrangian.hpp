@@ -31,6 +31,10 @@ class Lagrangian {
   // Recompute the bound, every tree's best path and every feature's best cell, for the current prices.
   std::int64_t evaluate();
 
+  // Whether the bound just evaluated closes the box: it is below `target`; or it is below `exact_target`, and below
+  // `target` for every leaf that needs the rounding band, should a tree take it.
+  bool closes(std::int64_t target, std::int64_t exact_target);
+
   // Value of the point made of the features' best cells; `place` puts these cells into a point.
   std::int64_t value_of_best_cells();
   void place_best_cells(std::vector<Cell>& point) const;
@@ -64,6 +68,7 @@ class Lagrangian {
   std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;
   std::vector<std::int32_t> value_;                // per constant and node: best value below, payments deducted
   std::vector<std::int32_t> point_value_;          // likewise, for the point of the features' best cells
+  std::vector<std::int64_t> paid_;
   std::vector<std::int32_t> gradient_alpha_, gradient_beta_;
   std::vector<std::uint8_t> on_path_;              // per value index: lies on its tree's best path
   std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right

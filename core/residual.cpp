@@ -26,12 +26,18 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
   restricted_ = &restricted;
   used_ = &used;
   out.offset = 0;
+  out.offset_inexact = false;
+  out.inexact.clear();
   for (auto* part : {&out.constants, &out.left, &out.right, &out.slot, &out.origin, &out.roots}) part->clear();
-  if (forest_.vote == Vote::majority) out.constants = {scale.value(-1), 0, scale.value(1)};
+  if (forest_.vote == Vote::majority) {
+    out.constants = {scale.value(-1), 0, scale.value(1)};
+    out.inexact = {0, 0, 0};
+  }
   for (const std::int32_t root : forest_.roots) {
     const std::int32_t grown = grow(root);
     if (grown < 0) {
       out.offset += out.constants[~grown];
+      out.offset_inexact = out.offset_inexact || out.inexact[~grown];
     } else {
       out.roots.push_back(grown);
     }
@@ -50,6 +56,7 @@ std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
   const std::int64_t difference = score[pair_.winner] - score[pair_.loser];
   if (forest_.vote == Vote::majority) return ~static_cast<std::int32_t>(difference + 1);
   out_->constants.push_back(scale_->value(difference));
+  out_->inexact.push_back(!forest_.is_exact(leaf));
   return ~(out_->n_constants() - 1);
 }
 
@@ -92,6 +99,7 @@ std::int32_t ResidualBuilder::grow(std::int32_t node) {
   }
   if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {
     for (auto* part : {&out.left, &out.right, &out.slot, &out.origin}) part->resize(static_cast<std::size_t>(at));
+    out.inexact[~left] |= out.inexact[~right];
     return left;
   }
   out.left[at] = left;

@@ -21,6 +21,8 @@ namespace treeproof {
 struct Residual {
   std::int64_t offset = 0;
   std::vector<std::int32_t> constants;
+  std::vector<std::uint8_t> inexact;      // per constant: stands for a leaf that needs the rounding band
+  bool offset_inexact = false;            // the offset has such a leaf in it
   std::vector<std::int32_t> left, right;  // per node: indices of values
   std::vector<std::int32_t> slot;         // per node: the split it makes, shared by nodes that make the same one
   std::vector<std::int32_t> origin;       // per node: its node in the forest

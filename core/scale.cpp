@@ -15,13 +15,13 @@ Scale::Scale(const Forest& forest) {
   shift_ = largest == 1 ? -kBits : bits - kBits;
 }
 
-std::int64_t Scale::target(const Forest& forest, Pair pair) const {
+std::int64_t Scale::scaled(const Forest& forest, Pair pair, bool with_band) const {
   std::int64_t least = theta(pair.winner, pair.loser);
   if (forest.vote == Vote::majority && forest.n_classes == 2) {
     // Every tree adds 1 or -1, so the sum has the parity of the number of trees.
     if ((least - static_cast<std::int64_t>(forest.roots.size())) % 2 != 0) ++least;
   }
-  least -= forest.band;
+  if (with_band) least -= forest.band;
   if (shift_ <= 0) return least << -shift_;
   return -((-least) >> shift_);
 }

@@ -23,12 +23,16 @@ class Scale {
     return static_cast<std::int32_t>(-((-difference) >> shift_));  // >> rounds down, so this rounds up
   }
 
-  // The least scaled sum with which the pair may still be won: a bound below it closes a box.
-  std::int64_t target(const Forest& forest, Pair pair) const;
+  // The least scaled sum with which the pair may still be won: a bound below it closes a box. `exact_target` is that for
+  // points at which every tree reaches an exact leaf, so that there is no rounding band; it is not smaller.
+  std::int64_t target(const Forest& forest, Pair pair) const { return scaled(forest, pair, true); }
+  std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, false); }
 
   static constexpr int kBits = 14;  // one vote, or a probability of 1, is about 2^14
 
  private:
+  std::int64_t scaled(const Forest& forest, Pair pair, bool with_band) const;
+
   int shift_ = 0;  // negative: multiply by 2^-shift
 };
 

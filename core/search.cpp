@@ -154,8 +154,10 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
   if (pairs.size() == 1) {
     chosen = pairs[0];
     build(chosen);
-    closed = level.residual.roots.empty() && level.residual.offset < forest_.scale.target(forest_, chosen);
-    return !level.residual.roots.empty();
+    if (!level.residual.roots.empty()) return true;
+    closed = level.residual.offset < (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen)
+                                                                    : forest_.scale.exact_target(forest_, chosen));
+    return false;
   }
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   bool found = false;
@@ -163,8 +165,9 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
     build(pair);
     const Prices& known = prices(pair);
     level.lagrangian.start(level.residual, box, known.alpha, known.beta);
-    const std::int64_t room = level.lagrangian.evaluate() - forest_.scale.target(forest_, pair);
-    if (room < 0) {
+    const std::int64_t target = forest_.scale.target(forest_, pair);
+    const std::int64_t room = level.lagrangian.evaluate() - target;
+    if (level.lagrangian.closes(target, forest_.scale.exact_target(forest_, pair))) {
       closed = true;
       return false;
     }
@@ -183,6 +186,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   Lagrangian& lagrangian = level.lagrangian;
   const Prices& known = prices(pair);
   lagrangian.start(level.residual, box, known.alpha, known.beta);
+  const std::int64_t exact_target = forest_.scale.exact_target(forest_, pair);
   const int iterations = depth == 0 ? kRootIterations : kIterations;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   double scale = kFirstStep;
@@ -193,7 +197,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       return false;
     }
     const std::int64_t bound = lagrangian.evaluate();
-    if (bound < target) {
+    if (lagrangian.closes(target, exact_target)) {
       closed = true;
       lagrangian.save(prices(pair).alpha, prices(pair).beta);
       return true;

@@ -147,7 +147,7 @@ class Explainer:
         >>> import treeproof as tp
         >>> forest, patient = tp.examples.heart_disease()
         >>> [len(why.features) for why in tp.Explainer(forest).batch([patient, [0, 1, 0, 80]], n_jobs=2)]
-        [2, 2]
+        [2, 1]
         """
         rows = as_rows(X, self.forest.columns)
         ordering = self._order(order, prefer)

@@ -11,7 +11,7 @@ import numpy as np
 
 from treeproof import _core
 from treeproof._core import Cancel
-from treeproof.cells import CellForest
+from treeproof.cells import CellForest, exact_leaves
 from treeproof.query import Answer, Cells, Entailed, Query, Refuted, Stays, Unknown
 
 __all__ = ["Cancel", "Deletion", "NativeOracle", "PlainOracle"]
@@ -57,6 +57,7 @@ class PlainOracle:
             scores=np.ascontiguousarray(forest.scores).ravel(),
             values=np.ascontiguousarray(source.values).ravel(),
             left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+            exact=exact_leaves(source).astype(np.uint8),
             band=forest.band,
             majority=source.vote == "majority",
         )

@@ -1,0 +1,449 @@
+// Random small forests over cells, each with a plain twin: trees of nodes that list the cells going left, boxes that list
+// the cells allowed, and every point of the space evaluated beforehand. The core is compared with the twin only, never
+// with itself.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "../box.hpp"
+#include "../branch_and_bound.hpp"
+#include "../forest.hpp"
+
+namespace treeproof::testing {
+
+using Point = std::vector<Cell>;
+using Flags = std::vector<std::uint8_t>;
+using Allowed = std::vector<std::vector<Cell>>;  // per feature the cells of a box, in ascending order
+
+// SplitMix64: the same numbers with every compiler, unlike the distributions of <random>.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+  }
+
+  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
+  int between(int least, int most) { return least + below(most - least + 1); }
+  bool chance(int percent) { return below(100) < percent; }
+
+  template <typename T>
+  const T& pick(const std::vector<T>& from) {
+    return from[(below(static_cast<int>(from.size())))];
+  }
+
+  template <typename T>
+  void shuffle(std::vector<T>& items) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Node {
+  int feature = -1;
+  std::vector<bool> goes_left;  // per cell of the feature
+  int left = -1, right = -1;    // within the tree
+  std::vector<double> values;   // per class
+  std::vector<std::int64_t> scores;
+};
+
+using Tree = std::vector<Node>;  // the root comes first
+
+struct Model {
+  Vote vote = Vote::majority;
+  int n_classes = 1;
+  std::vector<Cell> n_cells;
+  std::vector<std::uint8_t> ordered;
+  std::vector<Tree> trees;
+  std::int64_t band = 0;
+
+  int n_features() const { return static_cast<int>(n_cells.size()); }
+};
+
+enum class Values { eighths, pure, large, fractions, near_ties, huge, tiny, mixed };  // of leaves, under mean vote
+
+// Where sums of these are exact, multiples of this power of two; scores then need no band.
+inline bool exact_exponent(Values values, int& exponent) {
+  exponent = values == Values::eighths ? 3 : 0;
+  return values == Values::eighths || values == Values::pure || values == Values::large;
+}
+
+inline std::vector<double> random_values(Random& random, Values kind, int n_classes) {
+  std::vector<double> values(n_classes, 0.0);
+  switch (kind) {
+    case Values::pure:
+      values[random.below(n_classes)] = 1.0;
+      break;
+    case Values::eighths:
+      for (double& value : values) value = random.between(random.chance(20) ? -8 : 0, 8) / 8.0;
+      break;
+    case Values::large:  // far beyond the bits of a scaled value, and some that differ in the last bit only
+      for (double& value : values) value = std::ldexp(random.between(-3, 3), 40) + random.between(-1, 1);
+      break;
+    case Values::fractions: {
+      int all = 0;
+      std::vector<int> counts;
+      for (int k = 0; k < n_classes; ++k) all += counts.emplace_back(random.chance(60) ? random.below(5) : 0);
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] = all == 0 ? 1.0 / n_classes : counts[k] / double(all);
+      break;
+    }
+    case Values::near_ties: {
+      const std::vector<double> some{0.1, 0.2, 0.3, 0.1 + 0.2, 0.7, 1.0 / 3, 2.0 / 3, 0.5, std::nextafter(0.5, 1.0)};
+      for (double& value : values) value = random.pick(some);
+      break;
+    }
+    case Values::huge:
+      for (double& value : values) value = random.between(-3, 3) * (random.chance(70) ? 5e307 : 1e300);
+      break;
+    case Values::tiny:
+      for (double& value : values) value = random.below(4) * (random.chance(50) ? 5e-324 : 1e-300);
+      break;
+    case Values::mixed:
+      for (double& value : values) value = std::ldexp(random.between(-9, 9) / 9.0, random.between(-70, 70));
+      break;
+  }
+  return values;
+}
+
+// Scores and band of a mean vote: a simpler version of treeproof.cells.integer_scores, with a band at least as wide as it
+// must be.
+inline void score(Model& model, Values kind) {
+  int exponent = 0;
+  if (exact_exponent(kind, exponent)) {
+    for (Tree& tree : model.trees)
+      for (Node& node : tree)
+        for (const double value : node.values) node.scores.push_back(static_cast<std::int64_t>(std::ldexp(value, exponent)));
+    return;
+  }
+  const auto n_trees = static_cast<std::int64_t>(model.trees.size());
+  int largest = std::numeric_limits<double>::min_exponent;  // every value is below 2^largest
+  for (const Tree& tree : model.trees)
+    for (const Node& node : tree)
+      for (const double value : node.values) {
+        int its = 0;
+        std::frexp(value, &its);
+        if (value != 0) largest = std::max(largest, its);
+      }
+  largest += static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_trees)));  // now also every sum of a class
+  exponent = std::min(60 - largest, 900);
+  std::int64_t most = 0;  // no sum of scores of a class is larger
+  for (Tree& tree : model.trees) {
+    double of_tree = 0;
+    for (Node& node : tree)
+      for (const double value : node.values) {
+        const double scaled = std::ldexp(value, exponent);
+        of_tree = std::max(of_tree, std::fabs(scaled));
+        node.scores.push_back(static_cast<std::int64_t>(std::floor(scaled)));
+      }
+    most += static_cast<std::int64_t>(std::ceil(of_tree));
+  }
+  if (largest + 1 >= std::numeric_limits<double>::max_exponent) {
+    model.band = 2 * most + 2;  // sums may overflow, so none is trusted
+  } else {
+    // Per tree: 4 * 2^-53 of the largest sum for the additions and the division, 1 where that is subnormal, 1 for
+    // rounding scores down.
+    model.band = n_trees * ((most >> 51) + 1 + 1 + 1);
+  }
+}
+
+struct Shape {
+  int n_trees, depth;
+  std::vector<int> features;                      // that occur in trees
+  std::vector<std::vector<std::vector<bool>>> sets;  // per feature of named values: the sets its splits choose from
+};
+
+inline std::vector<bool> random_set(Random& random, Cell n) {
+  std::vector<bool> set(n);
+  const int kind = random.below(20);
+  if (kind == 0) return set;                                            // empty
+  if (kind == 1) return std::vector<bool>(n, true);
+  if (kind < 8) {
+    set[random.below(n)] = true;
+    return set;
+  }
+  for (std::size_t cell = 0; cell < set.size(); ++cell) set[cell] = random.chance(50);
+  return set;
+}
+
+inline int grow(Random& random, const Model& model, const Shape& shape, Values kind, Tree& tree, int depth) {
+  const int at = static_cast<int>(tree.size());
+  tree.emplace_back();
+  tree.back().values = random_values(random, model.vote == Vote::majority ? Values::pure : kind, model.n_classes);
+  if (depth == 0 || shape.features.empty() || random.chance(12)) return at;
+  const int f = random.pick(shape.features);
+  const Cell n = model.n_cells[f];
+  std::vector<bool> goes_left(n);
+  if (model.ordered[f]) {
+    // Mostly a cut between two cells, sometimes one before the first or behind the last.
+    const Cell cut = n == 1 || random.chance(4) ? (random.chance(50) ? -1 : n - 1) : random.below(n - 1);
+    for (Cell cell = 0; cell <= cut; ++cell) goes_left[cell] = true;
+  } else {
+    goes_left = random.pick(shape.sets[f]);
+  }
+  const bool right_first = random.chance(20);  // children may lie in any order behind their parent
+  const int first = grow(random, model, shape, kind, tree, depth - 1);
+  const int second = grow(random, model, shape, kind, tree, depth - 1);
+  Node& node = tree[at];
+  node.feature = f;
+  node.goes_left = std::move(goes_left);
+  node.left = right_first ? second : first;
+  node.right = right_first ? first : second;
+  return at;
+}
+
+inline Model random_model(Random& random) {
+  Model model;
+  model.vote = random.chance(50) ? Vote::majority : Vote::mean;
+  const int for_classes = random.below(100);
+  model.n_classes = for_classes < 3 ? 1 : for_classes < 40 ? 2 : for_classes < 93 ? random.between(3, 6) : for_classes < 98 ? 26 : 70;
+  const bool hard = random.chance(8);  // many trees over many features: the search has to split boxes
+
+  const int n_features = hard ? random.between(5, 8) : random.between(1, 6);
+  int room = hard ? 3000 : random.chance(10) ? 1500 : 300;  // points of the space at most
+  model.n_cells.assign(n_features, 1);
+  model.ordered.assign(n_features, 1);
+  std::vector<std::size_t> features(n_features);
+  std::iota(features.begin(), features.end(), std::size_t{0});
+  random.shuffle(features);
+  for (const std::size_t f : features) {
+    model.ordered[f] = random.chance(60);
+    Cell n = hard ? random.between(2, 4) : random.chance(6) ? 1 : random.between(2, 6);
+    if (!hard && !model.ordered[f] && random.chance(12)) n = random.pick(std::vector<Cell>{63, 64, 65, 100, 128, 130});
+    model.n_cells[f] = std::min<Cell>(n, room);
+    room /= model.n_cells[f];
+  }
+
+  Shape shape{hard ? random.between(12, 40) : random.between(1, 12), hard ? 5 : random.between(0, 4), {}, {}};
+  for (int f = 0; f < n_features; ++f) {
+    if (random.chance(hard ? 100 : 85)) shape.features.push_back(f);
+    shape.sets.emplace_back();
+    for (int i = 0; i < 4; ++i) shape.sets.back().push_back(random_set(random, model.n_cells[f]));
+  }
+  const auto kind = static_cast<Values>(random.below(8));
+  for (int t = 0; t < shape.n_trees; ++t) {
+    if (t > 0 && random.chance(12)) {
+      model.trees.push_back(Tree(random.pick(model.trees)));
+      continue;
+    }
+    model.trees.emplace_back();
+    grow(random, model, shape, kind, model.trees.back(), random.chance(6) ? 0 : shape.depth);
+  }
+
+  if (model.vote == Vote::mean) {
+    score(model, kind);
+    return model;
+  }
+  for (Tree& tree : model.trees)
+    for (Node& node : tree) {  // inner nodes have no votes
+      node.scores.assign(model.n_classes, 0);
+      if (node.feature >= 0) continue;
+      const auto vote = std::max_element(node.values.begin(), node.values.end()) - node.values.begin();
+      node.scores[vote] = 1;
+    }
+  return model;
+}
+
+// The forest that the core sees, and per node of it the twin's node.
+inline Forest flatten(const Model& model, std::vector<const Node*>& twins) {
+  Forest forest;
+  forest.n_features = model.n_features();
+  forest.n_classes = model.n_classes;
+  forest.n_cells = model.n_cells;
+  forest.ordered = model.ordered;
+  forest.band = model.band;
+  forest.vote = model.vote;
+  // Features share a set of the same cells; it has the words of the largest of them.
+  std::map<std::vector<Cell>, std::int32_t> known;
+  std::vector<std::vector<Word>> sets;
+  for (const Tree& tree : model.trees) {
+    const auto base = static_cast<std::int32_t>(forest.feature.size());
+    forest.roots.push_back(base);
+    for (const Node& node : tree) {
+      twins.push_back(&node);
+      forest.feature.push_back(node.feature);
+      forest.left.push_back(node.feature < 0 ? -1 : base + node.left);
+      forest.right.push_back(node.feature < 0 ? -1 : base + node.right);
+      forest.scores.insert(forest.scores.end(), node.scores.begin(), node.scores.end());
+      if (model.vote == Vote::mean) forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
+      std::vector<Cell> cells;
+      for (std::size_t cell = 0; cell < node.goes_left.size(); ++cell)
+        if (node.goes_left[cell]) cells.push_back(static_cast<Cell>(cell));
+      if (node.feature < 0) {
+        forest.cut.push_back(-1);
+      } else if (model.ordered[node.feature]) {
+        forest.cut.push_back(static_cast<Cell>(cells.size()) - 1);
+      } else {
+        const auto index = known.emplace(cells, static_cast<std::int32_t>(sets.size())).first->second;
+        if (index == sets.size()) sets.emplace_back();
+        std::vector<Word>& words = sets[index];
+        words.resize(std::max(words.size(), (node.goes_left.size() + 63) / 64));
+        for (const Cell cell : cells) words[cell / 64] |= Word{1} << (cell % 64);
+        forest.cut.push_back(index);
+      }
+    }
+  }
+  for (const std::vector<Word>& words : sets) {
+    forest.set_begin.push_back(forest.left_sets.size());
+    forest.left_sets.insert(forest.left_sets.end(), words.begin(), words.end());
+  }
+  forest.derive();
+  return forest;
+}
+
+// A model, the core's forest, and what the twin says about every point of the space.
+struct Case {
+  Model model;
+  std::vector<const Node*> twins;
+  Forest forest;
+  std::vector<Point> points;                     // all of them; the last feature changes fastest
+  std::vector<std::vector<const Node*>> leaves;  // per point and tree
+  std::vector<std::vector<std::int64_t>> sums;   // per point and class
+  std::vector<int> labels;                       // per point
+
+  explicit Case(Model given) : model(std::move(given)), forest(flatten(model, twins)) {
+    std::size_t n_points = 1;
+    for (const Cell n : model.n_cells) n_points *= n;
+    Point point(model.n_cells.size());
+    for (std::size_t i = 0; i < n_points; ++i) {
+      std::size_t rest = i;
+      for (std::size_t f = point.size(); f-- > 0; rest /= model.n_cells[f])
+        point[f] = static_cast<Cell>(rest % model.n_cells[f]);
+      points.push_back(point);
+      evaluate(point);
+    }
+  }
+  Case(const Case&) = delete;  // the twins point into the model
+
+  Allowed full() const {
+    Allowed all;
+    for (const Cell n : model.n_cells) {
+      all.emplace_back(n);
+      std::iota(all.back().begin(), all.back().end(), 0);
+    }
+    return all;
+  }
+
+  std::size_t index(const Point& point) const {
+    std::size_t at = 0;
+    for (std::size_t f = 0; f < point.size(); ++f)
+      at = at * (model.n_cells[f]) + (point[f]);
+    return at;
+  }
+
+  // Indices of the points of a box.
+  std::vector<std::size_t> inside(const Allowed& allowed) const {
+    std::vector<std::size_t> found{0};
+    for (std::size_t f = 0; f < allowed.size(); ++f) {
+      std::vector<std::size_t> more;
+      for (const std::size_t at : found)
+        for (const Cell cell : allowed[f])
+          more.push_back(at * (model.n_cells[f]) + cell);
+      found = std::move(more);
+    }
+    return found;
+  }
+
+ private:
+  void evaluate(const Point& point) {
+    std::vector<const Node*> reached;
+    std::vector<std::int64_t> sum(model.n_classes, 0);
+    std::vector<double> total(sum.size(), 0.0);
+    for (const Tree& tree : model.trees) {
+      const Node* node = &tree.front();
+      while (node->feature >= 0) {
+        const Cell cell = point[node->feature];
+        node = &tree[(node->goes_left[static_cast<std::size_t>(cell)] ? node->left : node->right)];
+      }
+      reached.push_back(node);
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        sum[k] += node->scores[k];
+        total[k] += node->values[k];
+      }
+    }
+    // The label: the first class with the most votes or the largest mean, where a NaN counts as larger than any number.
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < sum.size(); ++k) {
+      const double mean = total[k] / double(model.trees.size()), least = total[best] / double(model.trees.size());
+      const bool larger = !std::isnan(least) && (std::isnan(mean) || mean > least);
+      if (model.vote == Vote::majority ? sum[k] > sum[best] : larger) best = k;
+    }
+    leaves.push_back(std::move(reached));
+    sums.push_back(std::move(sum));
+    labels.push_back(static_cast<int>(best));
+  }
+};
+
+inline Point random_point(Random& random, const Allowed& allowed) {
+  Point point;
+  for (const std::vector<Cell>& cells : allowed) point.push_back(random.pick(cells));
+  return point;
+}
+
+// Some features fixed, some narrowed, some free.
+inline Allowed random_box(Random& random, const Case& c, int percent_free = 40) {
+  Allowed allowed = c.full();
+  for (std::size_t f = 0; f < allowed.size(); ++f) {
+    std::vector<Cell>& cells = allowed[f];
+    if (random.chance(percent_free)) continue;
+    if (random.chance(50)) {
+      cells = {random.pick(cells)};
+    } else if (c.model.ordered[f]) {
+      const Cell one = random.pick(cells), other = random.pick(cells);
+      std::erase_if(cells, [&](Cell cell) { return cell < std::min(one, other) || cell > std::max(one, other); });
+    } else {
+      const Cell certain = random.pick(cells);
+      std::erase_if(cells, [&](Cell cell) { return cell != certain && random.chance(50); });
+    }
+  }
+  return allowed;
+}
+
+inline Claim random_claim(Random& random, const Case& c) {
+  // Mostly about a class that occurs, so that the answer is not obvious.
+  const int label = random.chance(70) ? random.pick(c.labels) : random.below(c.model.n_classes);
+  return {random.chance(60) ? ClaimKind::stays : ClaimKind::never, label};
+}
+
+inline Box box_of(const Case& c, const Allowed& allowed) {
+  Box box;
+  box.sets.assign(c.forest.words_begin.back(), 0);
+  for (std::size_t f = 0; f < allowed.size(); ++f) {
+    box.low.push_back(c.model.ordered[f] ? allowed[f].front() : 0);
+    box.high.push_back(c.model.ordered[f] ? allowed[f].back() : 0);
+    if (c.model.ordered[f]) continue;
+    for (const Cell cell : allowed[f])
+      box.sets[c.forest.words_begin[f] + cell / 64] |= Word{1} << (cell % 64);
+  }
+  return box;
+}
+
+// The cells of a box, also of one that is empty.
+inline Allowed allowed_of(const Case& c, const Box& box) {
+  Allowed allowed(c.model.n_cells.size());
+  for (std::size_t f = 0; f < allowed.size(); ++f) {
+    if (c.model.ordered[f]) {
+      for (Cell cell = box.low[f]; cell <= box.high[f]; ++cell) allowed[f].push_back(cell);
+      continue;
+    }
+    // To the end of the last word, so that bits which stand for no cell are seen too.
+    for (std::size_t bit = 0; bit < 64 * (c.forest.words_begin[f + 1] - c.forest.words_begin[f]); ++bit)
+      if ((box.sets[c.forest.words_begin[f] + bit / 64] >> (bit % 64)) & 1U) allowed[f].push_back(static_cast<Cell>(bit));
+  }
+  return allowed;
+}
+
+}  // namespace treeproof::testing
