@@ -40,8 +40,8 @@ struct Box {
 
   // The children of `node` that some point of the box reaches (given that some point reaches the node).
   Side side(const Forest& forest, std::int32_t node) const {
-    const std::int32_t f = forest.feature[node];
-    const std::int32_t cut = forest.cut[node];
+    const std::int32_t f = forest.nodes[node].feature;
+    const std::int32_t cut = forest.nodes[node].cut;
     if (forest.ordered[f]) return high[f] <= cut ? Side::left : low[f] > cut ? Side::right : Side::both;
     const Word* left = &forest.left_sets[forest.set_begin[cut]];
     bool some_left = false, some_right = false;

@@ -6,6 +6,8 @@
 namespace treeproof {
 
 void Forest::derive() {
+  nodes.resize(feature.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n] = {feature[n], cut[n], left[n], right[n]};
   scale = Scale(*this);
   words_begin.assign(1, 0);
   for (int f = 0; f < n_features; ++f) {

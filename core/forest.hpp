@@ -14,6 +14,11 @@ using Word = std::uint64_t;
 
 enum class Vote { majority, mean };
 
+// One node, packed: a walk touches one cache line for each.
+struct Node {
+  std::int32_t feature, cut, left, right;
+};
+
 struct Forest {
   int n_features = 0;
   int n_classes = 0;
@@ -30,6 +35,7 @@ struct Forest {
   Vote vote = Vote::majority;
 
   // Derived from the fields above.
+  std::vector<Node> nodes;               // feature, cut, left, right
   Scale scale;
   int depth = 1;                         // nodes on the longest path
   std::vector<std::int32_t> value_id;    // per node, if there is a band: equal for leaves with the same values
@@ -41,8 +47,8 @@ struct Forest {
   void derive();  // call once, when the other fields are set
 
   bool goes_left(std::int32_t node, Cell cell) const {
-    const std::int32_t c = cut[node];
-    if (ordered[feature[node]]) return cell <= c;
+    const std::int32_t c = nodes[node].cut;
+    if (ordered[nodes[node].feature]) return cell <= c;
     return (left_sets[set_begin[c] + cell / 64] >> (cell % 64)) & 1U;
   }
 
@@ -51,7 +57,10 @@ struct Forest {
   const std::int64_t* scores_of(std::int32_t node) const { return &scores[static_cast<std::size_t>(node) * n_classes]; }
 
   std::int32_t leaf(std::int32_t node, const std::vector<Cell>& point) const {
-    while (feature[node] >= 0) node = goes_left(node, point[feature[node]]) ? left[node] : right[node];
+    while (nodes[node].feature >= 0) {
+      const bool goes = goes_left(node, point[nodes[node].feature]);
+      node = goes ? nodes[node].left : nodes[node].right;
+    }
     return node;
   }
 

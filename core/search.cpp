@@ -65,16 +65,16 @@ void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& vis
   while (!stack_.empty()) {
     std::int32_t node = stack_.back();
     stack_.pop_back();
-    while (forest_.feature[node] >= 0) {
+    while (forest_.nodes[node].feature >= 0) {
       const Side side = box.side(forest_, node);
       if (side == Side::both) {
-        stack_.push_back(forest_.right[node]);
-        node = forest_.left[node];
+        stack_.push_back(forest_.nodes[node].right);
+        node = forest_.nodes[node].left;
         continue;
       }
-      const std::int32_t f = forest_.feature[node];
+      const std::int32_t f = forest_.nodes[node].feature;
       if (restricted_[f]) outcome_.used[f] = 1;
-      node = side == Side::left ? forest_.left[node] : forest_.right[node];
+      node = side == Side::left ? forest_.nodes[node].left : forest_.nodes[node].right;
     }
     visit(node);
   }
@@ -83,6 +83,7 @@ void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& vis
 // Rivals that the naive bound does not exclude, the most promising first, from one walk over the box.
 std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
   const int n_classes = forest_.n_classes;
+  if (n_classes == 2) return {1 - label};  // its residual forest is needed anyway, and bounds it as well
   std::vector<std::int64_t> upper(n_classes, 0);
   if (forest_.vote == Vote::majority && n_classes <= 64) {
     // Per tree only the set of classes it can vote for matters.

@@ -53,7 +53,7 @@ class Random {
   std::uint64_t state_;
 };
 
-struct Node {
+struct TwinNode {
   int feature = -1;
   std::vector<bool> goes_left;  // per cell of the feature
   int left = -1, right = -1;    // within the tree
@@ -61,7 +61,7 @@ struct Node {
   std::vector<std::int64_t> scores;
 };
 
-using Tree = std::vector<Node>;  // the root comes first
+using Tree = std::vector<TwinNode>;  // the root comes first
 
 struct Model {
   Vote vote = Vote::majority;
@@ -125,14 +125,14 @@ inline void score(Model& model, Values kind) {
   int exponent = 0;
   if (exact_exponent(kind, exponent)) {
     for (Tree& tree : model.trees)
-      for (Node& node : tree)
+      for (TwinNode& node : tree)
         for (const double value : node.values) node.scores.push_back(static_cast<std::int64_t>(std::ldexp(value, exponent)));
     return;
   }
   const auto n_trees = static_cast<std::int64_t>(model.trees.size());
   int largest = std::numeric_limits<double>::min_exponent;  // every value is below 2^largest
   for (const Tree& tree : model.trees)
-    for (const Node& node : tree)
+    for (const TwinNode& node : tree)
       for (const double value : node.values) {
         int its = 0;
         std::frexp(value, &its);
@@ -143,7 +143,7 @@ inline void score(Model& model, Values kind) {
   std::int64_t most = 0;  // no sum of scores of a class is larger
   for (Tree& tree : model.trees) {
     double of_tree = 0;
-    for (Node& node : tree)
+    for (TwinNode& node : tree)
       for (const double value : node.values) {
         const double scaled = std::ldexp(value, exponent);
         of_tree = std::max(of_tree, std::fabs(scaled));
@@ -197,7 +197,7 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
   const bool right_first = random.chance(20);  // children may lie in any order behind their parent
   const int first = grow(random, model, shape, kind, tree, depth - 1);
   const int second = grow(random, model, shape, kind, tree, depth - 1);
-  Node& node = tree[at];
+  TwinNode& node = tree[at];
   node.feature = f;
   node.goes_left = std::move(goes_left);
   node.left = right_first ? second : first;
@@ -248,7 +248,7 @@ inline Model random_model(Random& random) {
     return model;
   }
   for (Tree& tree : model.trees)
-    for (Node& node : tree) {  // inner nodes have no votes
+    for (TwinNode& node : tree) {  // inner nodes have no votes
       node.scores.assign(model.n_classes, 0);
       if (node.feature >= 0) continue;
       const auto vote = std::max_element(node.values.begin(), node.values.end()) - node.values.begin();
@@ -258,7 +258,7 @@ inline Model random_model(Random& random) {
 }
 
 // The forest that the core sees, and per node of it the twin's node.
-inline Forest flatten(const Model& model, std::vector<const Node*>& twins) {
+inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   Forest forest;
   forest.n_features = model.n_features();
   forest.n_classes = model.n_classes;
@@ -272,7 +272,7 @@ inline Forest flatten(const Model& model, std::vector<const Node*>& twins) {
   for (const Tree& tree : model.trees) {
     const auto base = static_cast<std::int32_t>(forest.feature.size());
     forest.roots.push_back(base);
-    for (const Node& node : tree) {
+    for (const TwinNode& node : tree) {
       twins.push_back(&node);
       forest.feature.push_back(node.feature);
       forest.left.push_back(node.feature < 0 ? -1 : base + node.left);
@@ -288,7 +288,7 @@ inline Forest flatten(const Model& model, std::vector<const Node*>& twins) {
         forest.cut.push_back(static_cast<Cell>(cells.size()) - 1);
       } else {
         const auto index = known.emplace(cells, static_cast<std::int32_t>(sets.size())).first->second;
-        if (index == sets.size()) sets.emplace_back();
+        if (known.size() > sets.size()) sets.emplace_back();
         std::vector<Word>& words = sets[index];
         words.resize(std::max(words.size(), (node.goes_left.size() + 63) / 64));
         for (const Cell cell : cells) words[cell / 64] |= Word{1} << (cell % 64);
@@ -307,10 +307,10 @@ inline Forest flatten(const Model& model, std::vector<const Node*>& twins) {
 // A model, the core's forest, and what the twin says about every point of the space.
 struct Case {
   Model model;
-  std::vector<const Node*> twins;
+  std::vector<const TwinNode*> twins;
   Forest forest;
   std::vector<Point> points;                     // all of them; the last feature changes fastest
-  std::vector<std::vector<const Node*>> leaves;  // per point and tree
+  std::vector<std::vector<const TwinNode*>> leaves;  // per point and tree
   std::vector<std::vector<std::int64_t>> sums;   // per point and class
   std::vector<int> labels;                       // per point
 
@@ -359,14 +359,14 @@ struct Case {
 
  private:
   void evaluate(const Point& point) {
-    std::vector<const Node*> reached;
+    std::vector<const TwinNode*> reached;
     std::vector<std::int64_t> sum(model.n_classes, 0);
     std::vector<double> total(sum.size(), 0.0);
     for (const Tree& tree : model.trees) {
-      const Node* node = &tree.front();
+      const TwinNode* node = &tree.front();
       while (node->feature >= 0) {
         const Cell cell = point[node->feature];
-        node = &tree[(node->goes_left[static_cast<std::size_t>(cell)] ? node->left : node->right)];
+        node = &tree[node->goes_left[cell] ? node->left : node->right];
       }
       reached.push_back(node);
       for (std::size_t k = 0; k < sum.size(); ++k) {
