@@ -339,7 +339,7 @@ def about(args: argparse.Namespace) -> Row:
         },
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "scikit-learn", "python-sat", "treeproof")},
-        "options": vars(args) | {"data": str(args.data), "json": str(args.json)},
+        "options": vars(args) | {"data": str(args.data), "json": args.json and str(args.json)},
     }
 
 

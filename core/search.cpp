@@ -17,7 +17,7 @@ constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
 constexpr double kFirstStep = 2.0;
 constexpr int kPatience = 5;
 // A local search for a witness, every so many iterations at the root, ends after some steps without improvement.
-constexpr int kLocalInterval = 10;
+constexpr int kLocalInterval = 20;
 constexpr int kLocalPatience = 30;
 
 }  // namespace

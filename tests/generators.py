@@ -100,3 +100,18 @@ def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) ->
                 **shape,
             )
         ).discretise()
+
+
+def hard_forest(n_variables: int = 200, seed: int = 0) -> tuple[Forest, np.ndarray]:
+    """A forest for a random DNF near the threshold of 3-SAT, and a row that it satisfies: out of reach of any oracle."""
+    rng = np.random.default_rng(seed)
+    trees: list[Any] = []
+    for _ in range(int(4.3 * n_variables)):
+        tree: Any = 1
+        for variable in rng.choice(n_variables, 3, replace=False):
+            branches = (0, tree) if rng.random() < 0.5 else (tree, 0)
+            tree = split(f"v{variable}", 0.5, *branches)
+        trees.append(tree)
+    trees += [1] * (len(trees) - 1)
+    forest = build_forest(trees, columns=[f"v{i}" for i in range(n_variables)], classes=[0, 1])
+    return forest, rng.integers(0, 2, (8, n_variables))

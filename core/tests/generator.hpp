@@ -59,6 +59,7 @@ struct TwinNode {
   int left = -1, right = -1;    // within the tree
   std::vector<double> values;   // per class
   std::vector<std::int64_t> scores;
+  bool exact = true;  // at a leaf: where all trees reach such leaves, sums of scores decide without a band
 };
 
 using Tree = std::vector<TwinNode>;  // the root comes first
@@ -74,16 +75,12 @@ struct Model {
   int n_features() const { return static_cast<int>(n_cells.size()); }
 };
 
-enum class Values { eighths, pure, large, fractions, near_ties, huge, tiny, mixed };  // of leaves, under mean vote
-
-// Where sums of these are exact, multiples of this power of two; scores then need no band.
-inline bool exact_exponent(Values values, int& exponent) {
-  exponent = values == Values::eighths ? 3 : 0;
-  return values == Values::eighths || values == Values::pure || values == Values::large;
-}
+// Of leaves, under mean vote; sums of the first three kinds are exact.
+enum class Values { eighths, pure, large, fractions, near_ties, huge, tiny, mixed };
 
 inline std::vector<double> random_values(Random& random, Values kind, int n_classes) {
   std::vector<double> values(n_classes, 0.0);
+  if (kind > Values::large && random.chance(30)) kind = Values::pure;  // as most leaves of grown trees are
   switch (kind) {
     case Values::pure:
       values[random.below(n_classes)] = 1.0;
@@ -122,11 +119,12 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
 // Scores and band of a mean vote: a simpler version of treeproof.cells.integer_scores, with a band at least as wide as it
 // must be.
 inline void score(Model& model, Values kind) {
-  int exponent = 0;
-  if (exact_exponent(kind, exponent)) {
+  int exponent = kind == Values::eighths ? 3 : 0;
+  if (kind <= Values::large) {  // multiples of 2^-exponent whose sums are all exact
     for (Tree& tree : model.trees)
       for (TwinNode& node : tree)
-        for (const double value : node.values) node.scores.push_back(static_cast<std::int64_t>(std::ldexp(value, exponent)));
+        for (const double value : node.values)
+          node.scores.push_back(static_cast<std::int64_t>(std::ldexp(value, exponent)));
     return;
   }
   const auto n_trees = static_cast<std::int64_t>(model.trees.size());
@@ -139,6 +137,7 @@ inline void score(Model& model, Values kind) {
         if (value != 0) largest = std::max(largest, its);
       }
   largest += static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_trees)));  // now also every sum of a class
+  const int exact_exponent = std::min(50 - largest, 900);  // sums of multiples of 2^-this are exact
   exponent = std::min(60 - largest, 900);
   std::int64_t most = 0;  // no sum of scores of a class is larger
   for (Tree& tree : model.trees) {
@@ -148,6 +147,8 @@ inline void score(Model& model, Values kind) {
         const double scaled = std::ldexp(value, exponent);
         of_tree = std::max(of_tree, std::fabs(scaled));
         node.scores.push_back(static_cast<std::int64_t>(std::floor(scaled)));
+        const double multiple = std::ldexp(value, exact_exponent);
+        node.exact = node.exact && largest <= 50 && multiple == std::floor(multiple);
       }
     most += static_cast<std::int64_t>(std::ceil(of_tree));
   }
@@ -209,7 +210,11 @@ inline Model random_model(Random& random) {
   Model model;
   model.vote = random.chance(50) ? Vote::majority : Vote::mean;
   const int for_classes = random.below(100);
-  model.n_classes = for_classes < 3 ? 1 : for_classes < 40 ? 2 : for_classes < 93 ? random.between(3, 6) : for_classes < 98 ? 26 : 70;
+  model.n_classes = random.between(3, 6);
+  if (for_classes < 37) model.n_classes = 2;
+  if (for_classes < 3) model.n_classes = 1;
+  if (for_classes > 92) model.n_classes = 26;
+  if (for_classes > 97) model.n_classes = 70;  // more than a word of classes
   const bool hard = random.chance(8);  // many trees over many features: the search has to split boxes
 
   const int n_features = hard ? random.between(5, 8) : random.between(1, 6);
@@ -278,6 +283,7 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
       forest.left.push_back(node.feature < 0 ? -1 : base + node.left);
       forest.right.push_back(node.feature < 0 ? -1 : base + node.right);
       forest.scores.insert(forest.scores.end(), node.scores.begin(), node.scores.end());
+      forest.exact.push_back(node.feature < 0 && node.exact);
       if (model.vote == Vote::mean) forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
       std::vector<Cell> cells;
       for (std::size_t cell = 0; cell < node.goes_left.size(); ++cell)
@@ -312,6 +318,7 @@ struct Case {
   std::vector<Point> points;                     // all of them; the last feature changes fastest
   std::vector<std::vector<const TwinNode*>> leaves;  // per point and tree
   std::vector<std::vector<std::int64_t>> sums;   // per point and class
+  std::vector<std::int64_t> bands;               // per point: none where all leaves are exact
   std::vector<int> labels;                       // per point
 
   explicit Case(Model given) : model(std::move(given)), forest(flatten(model, twins)) {
@@ -381,6 +388,7 @@ struct Case {
       const bool larger = !std::isnan(least) && (std::isnan(mean) || mean > least);
       if (model.vote == Vote::majority ? sum[k] > sum[best] : larger) best = k;
     }
+    bands.push_back(std::all_of(reached.begin(), reached.end(), [](const TwinNode* leaf) { return leaf->exact; }) ? 0 : model.band);
     leaves.push_back(std::move(reached));
     sums.push_back(std::move(sum));
     labels.push_back(static_cast<int>(best));
@@ -412,10 +420,75 @@ inline Allowed random_box(Random& random, const Case& c, int percent_free = 40) 
   return allowed;
 }
 
+inline bool violates(Claim claim, int label) {
+  return claim.kind == ClaimKind::stays ? label != claim.label : label == claim.label;
+}
+
+// Whether a claim holds everywhere in a box, by enumeration.
+inline bool holds(const Case& c, const Allowed& allowed, Claim claim) {
+  for (const std::size_t x : c.inside(allowed))
+    if (violates(claim, c.labels[x])) return false;
+  return true;
+}
+
+// One cell more for a feature; an ordered one stays without holes.
+inline void widen(Random& random, const Case& c, std::vector<Cell>& cells, std::size_t f) {
+  std::vector<Cell> more;
+  for (Cell cell = 0; cell < c.model.n_cells[f]; ++cell)
+    if (c.model.ordered[f] ? cell == cells.front() - 1 || cell == cells.back() + 1
+                           : !std::binary_search(cells.begin(), cells.end(), cell))
+      more.push_back(cell);
+  if (more.empty()) return;
+  cells.push_back(random.pick(more));
+  std::sort(cells.begin(), cells.end());
+}
+
+// A box about as large as it can be while the claim holds, which is about a point inside; sometimes one cell larger. What
+// a proof used matters most here, and a witness is hard to find.
+inline Allowed tight_box(Random& random, const Case& c, const Point& point, Claim claim) {
+  Allowed allowed;
+  for (const Cell cell : point) allowed.push_back({cell});
+  std::vector<std::size_t> features(point.size());
+  std::iota(features.begin(), features.end(), std::size_t{0});
+  for (int round = 0; round < 3; ++round) {
+    random.shuffle(features);
+    for (const std::size_t f : features) {
+      Allowed wider = allowed;
+      if (round == 0 && random.chance(60)) {
+        wider[f] = c.full()[f];
+      } else {
+        for (int i = random.between(1, 1 + c.model.n_cells[f] / 4); i > 0; --i) widen(random, c, wider[f], f);
+      }
+      if (holds(c, wider, claim)) allowed = std::move(wider);
+    }
+  }
+  if (random.chance(30)) widen(random, c, allowed[features[0]], features[0]);
+  return allowed;
+}
+
 inline Claim random_claim(Random& random, const Case& c) {
   // Mostly about a class that occurs, so that the answer is not obvious.
   const int label = random.chance(70) ? random.pick(c.labels) : random.below(c.model.n_classes);
   return {random.chance(60) ? ClaimKind::stays : ClaimKind::never, label};
+}
+
+// A claim that holds at a point.
+inline Claim true_claim(Random& random, const Case& c, const Point& point) {
+  const int label = c.labels[c.index(point)];
+  if (c.model.n_classes == 1 || random.chance(65)) return {ClaimKind::stays, label};
+  return {ClaimKind::never, (label + 1 + random.below(c.model.n_classes - 1)) % c.model.n_classes};
+}
+
+struct Query {
+  Allowed allowed;
+  Claim claim;
+};
+
+inline Query random_query(Random& random, const Case& c) {
+  if (random.chance(50)) return {random_box(random, c, random.between(20, 90)), random_claim(random, c)};
+  const Point& point = random.pick(c.points);
+  const Claim claim = true_claim(random, c, point);
+  return {tight_box(random, c, point, claim), claim};
 }
 
 inline Box box_of(const Case& c, const Allowed& allowed) {

@@ -35,7 +35,8 @@ std::uint64_t seed_of_case = 0;
   } while (false)
 
 struct Counts {
-  std::uint64_t cases = 0, mean_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0, bounds = 0, fixings = 0,
+  std::uint64_t cases = 0, mean_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0, bounds = 0, closings = 0,
+                closed = 0, fixings = 0,
                 empty_fixings = 0, local_searches = 0, plain_goals = 0, plain_queries = 0, queries = 0, entailed = 0,
                 refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0, explanations = 0,
                 stopped_explanations = 0;
@@ -49,6 +50,8 @@ struct Counts {
         {"scaled values", scaled_values},
         {"residual forests", residuals},
         {"Lagrangian bounds", bounds},
+        {"attempts to close a box", closings},
+        {"boxes closed by exact leaves", closed},
         {"fixings", fixings},
         {"fixings to nothing", empty_fixings},
         {"local searches", local_searches},
@@ -96,14 +99,6 @@ bool is_subset(const Flags& inner, const Flags& outer) {
   return true;
 }
 
-bool violates(Claim claim, int label) { return claim.kind == ClaimKind::stays ? label != claim.label : label == claim.label; }
-
-bool holds(const Case& c, const Allowed& allowed, Claim claim) {
-  for (const std::size_t x : c.inside(allowed))
-    if (violates(claim, c.labels[x])) return false;
-  return true;
-}
-
 std::int64_t difference(const Case& c, std::size_t x, Pair pair) { return c.sums[x][pair.winner] - c.sums[x][pair.loser]; }
 
 std::int64_t least_win(int winner, int loser) { return winner < loser ? 0 : 1; }
@@ -125,7 +120,7 @@ std::vector<std::vector<Pair>> goals(const Case& c, Claim claim) {
 // Whether sums of scores show that the pairs are all won (`sign` 1), or may all be won (`sign` -1), at a point.
 bool wins_all(const Case& c, std::size_t x, const std::vector<Pair>& pairs, int sign) {
   return std::all_of(pairs.begin(), pairs.end(), [&](Pair pair) {
-    return difference(c, x, pair) >= least_win(pair.winner, pair.loser) + sign * c.model.band;
+    return difference(c, x, pair) >= least_win(pair.winner, pair.loser) + sign * c.bands[x];
   });
 }
 
@@ -156,8 +151,8 @@ void check_forest(const Case& c) {
     for (int k = 0; k < c.model.n_classes; ++k) {
       if (k == c.labels[x]) continue;
       const std::int64_t lead = difference(c, x, {c.labels[x], k});
-      CHECK(lead >= least_win(c.labels[x], k) - c.model.band, "the label may win by its sums of scores");
-      CHECK(-lead < least_win(k, c.labels[x]) + c.model.band, "no other class wins by its sums of scores");
+      CHECK(lead >= least_win(c.labels[x], k) - c.bands[x], "the label may win by its sums of scores");
+      CHECK(-lead < least_win(k, c.labels[x]) + c.bands[x], "no other class wins by its sums of scores");
     }
     ++counts.labels;
   }
@@ -240,6 +235,10 @@ std::int64_t scaled_sum(const Case& c, std::size_t x, Pair pair) {
   return sum;
 }
 
+bool all_exact(const Case& c, std::size_t x) {
+  return std::all_of(c.leaves[x].begin(), c.leaves[x].end(), [](const TwinNode* leaf) { return leaf->exact; });
+}
+
 void check_scale(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
   const int shift = shift_of(c);
@@ -253,13 +252,16 @@ void check_scale(Random& random, const Case& c) {
     const Pair pair = random_pair(random, c);
     for (const TwinNode* node : c.twins) check_value(node->scores[pair.winner] - node->scores[pair.loser]);
     const std::int64_t target = c.forest.scale.target(c.forest, pair);
+    const std::int64_t exact_target = c.forest.scale.exact_target(c.forest, pair);
+    CHECK(target <= exact_target, "the target with a band is not larger");
     const std::int64_t least = least_win(pair.winner, pair.loser);
     for (std::size_t x = 0; x < c.points.size(); ++x) {
-      const bool open = scaled_sum(c, x, pair) >= target;
+      const std::int64_t its_target = all_exact(c, x) ? exact_target : target;
+      const bool open = scaled_sum(c, x, pair) >= its_target;
       const std::int64_t exact = difference(c, x, pair);
-      CHECK(open || exact < least - c.model.band, "a scaled sum below the target loses the pair, outside the band");
+      CHECK(open || exact < least - c.bands[x], "a scaled sum below the target loses the pair, outside the band");
       CHECK(open || c.labels[x] != pair.winner, "a scaled sum below the target does not belong to a winner");
-      CHECK(!open || shift > 0 || exact >= least - c.model.band, "where scaling is exact, so is the target");
+      CHECK(!open || shift > 0 || exact >= least - c.bands[x], "where scaling is exact, so is the target");
     }
     const auto n_trees = static_cast<std::int64_t>(c.model.trees.size());
     if (c.model.vote == Vote::majority && c.model.n_classes == 2)
@@ -270,9 +272,10 @@ void check_scale(Random& random, const Case& c) {
     check_value(exact);
 }
 
-// Walks a residual forest with the twin's splits.
-std::int64_t residual_value(const Case& c, const Residual& r, const Point& point) {
+// Walks a residual forest with the twin's splits; notes whether that meets a value that needs the band.
+std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, bool* inexact = nullptr) {
   std::int64_t sum = r.offset;
+  if (inexact != nullptr) *inexact = r.offset_inexact;
   for (std::int32_t at : r.roots) {
     while (at >= r.n_constants()) {
       const std::int32_t n = at - r.n_constants();
@@ -280,6 +283,7 @@ std::int64_t residual_value(const Case& c, const Residual& r, const Point& point
       at = twin.goes_left[point[twin.feature]] ? r.left[n] : r.right[n];
     }
     sum += r.constants[at];
+    if (inexact != nullptr) *inexact = *inexact || r.inexact[at];
   }
   return sum;
 }
@@ -336,8 +340,10 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
   for (const std::size_t x : contest.inside) {
-    const std::int64_t value = residual_value(c, r, c.points[x]);
+    bool inexact = false;
+    const std::int64_t value = residual_value(c, r, c.points[x], &inexact);
     contest.values.push_back(value);
+    CHECK(inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
     CHECK(value == scaled_sum(c, x, contest.pair), "the residual forest is worth what the forest is");
     CHECK(covers(value, difference(c, x, contest.pair), shift), "the residual forest is worth at least the exact difference");
   }
@@ -374,6 +380,29 @@ std::int64_t bound_of(const Case& c, const Contest& contest, const Prices& alpha
     bound += most;
   }
   return bound;
+}
+
+// The same for `closes`: below every leaf of a tree that needs the band, with what paths to it have `left` of the bound.
+bool inexact_below(const Residual& r, std::int32_t at, std::int64_t left, std::int64_t target, const Prices& alpha,
+                   const Prices& beta) {
+  if (at < r.n_constants()) return !r.inexact[at] || left + r.constants[at] < target;
+  const std::int32_t n = at - r.n_constants(), node = r.origin[n];
+  return inexact_below(r, r.left[n], left - alpha[node], target, alpha, beta) &&
+         inexact_below(r, r.right[n], left - beta[node], target, alpha, beta);
+}
+
+void check_closes(const Case& c, const Contest& contest, Lagrangian& lagrangian, std::int64_t bound, std::int64_t target,
+                  std::int64_t exact_target, const Prices& alpha, const Prices& beta) {
+  const Residual& r = contest.residual;
+  const bool closes = lagrangian.closes(target, exact_target);
+  for (std::size_t i = 0; i < contest.inside.size(); ++i)
+    CHECK(!closes || contest.values[i] < (c.bands[contest.inside[i]] == 0 ? exact_target : target), "a closed box has no winner");
+  bool expected = bound < exact_target && !r.offset_inexact;
+  for (const std::int32_t root : r.roots)
+    expected = expected && inexact_below(r, root, bound - best_path(r, root, alpha, beta), target, alpha, beta);
+  CHECK(closes == (expected || bound < target), "a box is closed iff the bound and all leaves that need the band allow it");
+  ++counts.closings;
+  counts.closed += closes && bound >= target;
 }
 
 void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangian, std::int64_t bound, std::int64_t target,
@@ -458,6 +487,8 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
                       earning(c, r, static_cast<int>(f), point[f], alpha, beta),
               "no cell earns more than the best one");
 
+    for (const std::int64_t target : {best, best + 1, bound, bound + 1, bound - random.between(0, 1 << Scale::kBits)})
+      check_closes(c, contest, lagrangian, bound, target, target + random.below(1 << 16), alpha, beta);
     for (const std::int64_t target : {best, best + 1, bound, bound - random.between(0, 1 << Scale::kBits)})
       check_fix(c, contest, lagrangian, bound, target, alpha, beta);
     if (!r.slot_node.empty()) {
@@ -552,9 +583,8 @@ void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Out
 
 void check_plain(Random& random, const Case& c) {
   for (int i = 0; i < 2; ++i) {
-    const Allowed allowed = random_box(random, c);
+    const auto [allowed, claim] = random_query(random, c);
     const Box box = box_of(c, allowed);
-    const Claim claim = random_claim(random, c);
     CHECK(claim.violated_by(claim.label) == violates(claim, claim.label), "a claim about its own label");
     CHECK(claim.violated_by(claim.label + 1) == violates(claim, claim.label + 1), "a claim about another label");
     check_outcome(c, allowed, claim, decide_plainly(c.forest, box, claim, never_stop));
@@ -591,9 +621,8 @@ void check_plain(Random& random, const Case& c) {
 void check_search(Random& random, const Case& c, Searcher& reused) {
   const int n = c.model.trees.size() > 12 ? 6 : 4;
   for (int i = 0; i < n; ++i) {
-    const Allowed allowed = random_box(random, c, random.between(20, 90));
+    const auto [allowed, claim] = random_query(random, c);
     const Box box = box_of(c, allowed);
-    const Claim claim = random_claim(random, c);
     const Point home = random_point(random, random.chance(50) ? allowed : c.full());
     const Outcome outcome = reused.decide(box, claim, home, never_stop);
     check_outcome(c, allowed, claim, outcome);
@@ -626,10 +655,7 @@ bool suffices(const Case& c, const Point& point, const Flags& kept, Claim claim)
 void check_explain(Random& random, const Case& c, Searcher& reused) {
   for (int i = 0; i < 2; ++i) {
     const Point point = random.pick(c.points);
-    const int label = c.labels[c.index(point)];
-    Claim claim{ClaimKind::stays, label};
-    if (c.model.n_classes > 1 && random.chance(30))
-      claim = {ClaimKind::never, (label + 1 + random.below(c.model.n_classes - 1)) % c.model.n_classes};
+    const Claim claim = true_claim(random, c, point);
     Flags start(point.size(), 1);
     for (int tries = 0; tries < 4 && random.chance(60); ++tries) {
       Flags fewer = start;

@@ -22,14 +22,16 @@ def test_the_recipe_gives_the_printed_nodes_and_accuracy(name):
 
 
 @datasets
-def test_sat_explains_every_forest_and_each_kept_feature_has_a_witness(name):
+def test_sat_and_native_agree_on_every_forest_and_each_kept_feature_has_a_witness(name):
     model, _ = trained(name)
     X, _ = rows_of(name)
-    explainer = tp.Explainer(model, oracle="sat")
+    explainer, native = tp.Explainer(model, oracle="sat"), tp.Explainer(model)
     for x in X[np.random.default_rng(1).choice(len(X), 2, replace=False)]:
         why = explainer.abductive(x, order="index")
         assert why.status == "minimal"
         assert why.label == model.predict([x])[0]
+        assert why.features == native.abductive(x, order="index").features
+        assert explainer.abductive(x).features == native.abductive(x).features
         assert explainer.holds(x, why.features)
         for feature in why.features:
             verdict = explainer.holds(x, set(why.features) - {feature})

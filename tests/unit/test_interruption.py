@@ -1,0 +1,121 @@
+"""Deadlines, Ctrl-C and threads on a forest that is far too hard to explain in the time given."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from generators import hard_forest
+from sklearn.ensemble import RandomForestClassifier
+
+import treeproof as tp
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return hard_forest()
+
+
+@pytest.fixture(scope="module")
+def explainer(hard):
+    return tp.Explainer(hard[0])
+
+
+def sufficient_on_samples(forest, x, why) -> bool:
+    rows = np.random.default_rng(1).integers(0, 2, (2000, len(x)))
+    rows[:, list(why.features)] = x[list(why.features)]
+    return set(forest.predict(rows)) == {why.label}
+
+
+def test_a_deadline_ends_a_hard_explanation_with_a_sound_one(hard, explainer):
+    forest, X = hard
+    start = time.monotonic()
+    why = explainer.abductive(X[0], timeout=0.2)
+    assert time.monotonic() - start < 5  # generous: it is about the deadline being seen at all
+    assert why.status == "sound"
+    assert sufficient_on_samples(forest, X[0], why)
+
+
+def test_a_batch_gives_every_row_its_own_deadline(hard, explainer):
+    forest, X = hard
+    results = explainer.batch(X[:4], n_jobs=2, timeout=0.1)
+    assert [why.status for why in results] == ["sound"] * 4
+    for x, why in zip(X, results, strict=False):
+        assert why.label == forest.predict([x])[0]
+        assert sufficient_on_samples(forest, x, why)
+
+
+def interrupt_soon() -> None:
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda e, X: e.abductive(X[0]),
+        lambda e, X: e.batch(X[:8], n_jobs=1),
+        lambda e, X: e.batch(X[:8], n_jobs=2),
+        lambda e, X: list(e.enumerate(X[0], kind="both")),
+    ],
+    ids=["abductive", "batch", "batch-threads", "enumerate"],
+)
+def test_ctrl_c_is_raised_soon_and_leaves_the_explainer_usable(hard, explainer, ask):
+    _, X = hard
+    interrupt_soon()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ask(explainer, X)
+    assert time.monotonic() - start < 5
+    assert explainer.abductive(X[0], timeout=0.1).status == "sound"
+
+
+def test_the_number_of_threads_does_not_change_the_results():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    explainer = tp.Explainer(model)
+    one = explainer.batch(X)
+    assert one == explainer.batch(X, n_jobs=2) == explainer.batch(X, n_jobs=-1) == [explainer.abductive(x) for x in X]
+
+
+def test_explainers_may_be_shared_between_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    model = RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, X[:, 0] > 0)
+    for oracle in ("native", "sat", "smt"):
+        explainer = tp.Explainer(model, vote="majority", oracle=oracle)
+        expected = [explainer.abductive(x).features for x in X]
+        got: dict[int, tuple[int, ...]] = {}
+
+        def work(part, explainer=explainer, got=got):
+            for i in part:
+                got[i] = explainer.abductive(X[i]).features
+
+        threads = [threading.Thread(target=work, args=(range(k, 40, 4),)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [got[i] for i in range(40)] == expected
+
+
+def test_a_bad_row_in_a_batch_is_named_before_anything_runs(explainer, hard):
+    rows = np.array(hard[1][:3], dtype=float)
+    rows[1, 2] = np.nan
+    with pytest.raises(tp.InputError, match="row 1"):
+        explainer.batch(rows)
+    with pytest.raises(tp.InputError, match="'n_jobs' parameter"):
+        explainer.batch(hard[1][:2], n_jobs=0)
+
+
+def test_progress_is_shown_on_standard_error(capsys):
+    forest, patient = tp.examples.heart_disease()
+    explainer = tp.Explainer(forest)
+    assert len(explainer.batch([patient] * 3, progress=True)) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "explaining" in captured.err
