@@ -2,11 +2,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "branch_and_bound.hpp"
 #include "deletion.hpp"
@@ -26,7 +30,42 @@ std::vector<T> copy(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
+// A forest, and searchers that wait for the next call: their buffers are worth keeping.
+class Core {
+ public:
+  explicit Core(Forest forest) : forest_(std::move(forest)) {}
+
+  const Forest& forest() const { return forest_; }
+
+  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads.
+  auto borrow() {
+    std::unique_ptr<Searcher> searcher;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        searcher = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (searcher) {
+      searcher->forget();
+    } else {
+      searcher = std::make_unique<Searcher>(forest_);
+    }
+    const auto give_back = [this](Searcher* used) {
+      const std::lock_guard lock(mutex_);
+      idle_.emplace_back(used);
+    };
+    return std::unique_ptr<Searcher, decltype(give_back)>(searcher.release(), give_back);
+  }
+
+ private:
+  const Forest forest_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Searcher>> idle_;
+};
+
+std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
                    Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
                    const std::vector<std::vector<Word>>& left_sets, Array<std::uint8_t> exact, std::int64_t band,
@@ -51,7 +90,7 @@ Forest make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int
   forest.band = band;
   forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
-  return forest;
+  return std::make_unique<Core>(std::move(forest));
 }
 
 // Set from one thread to stop searches that run in others.
@@ -92,8 +131,15 @@ class Stopper {
   bool interrupted_ = false;
 };
 
-nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+int label_of(const Core& core, const std::vector<Cell>& point) {
+  if (point.size() != static_cast<std::size_t>(core.forest().n_features))
+    throw std::invalid_argument("the point does not fit the forest");
+  return core.forest().label(point);
+}
+
+nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
                        bool stays, int label, double seconds, bool plain) {
+  const Forest& forest = core.forest();
   Box box{copy(low), copy(high), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
       box.sets.size() != forest.words_begin.back())
@@ -104,28 +150,29 @@ nb::tuple decide_query(const Forest& forest, Array<std::int32_t> low, Array<std:
     nb::gil_scoped_release release;
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
-    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : Searcher(forest).decide(box, claim, box.first_point(forest), must_stop);
+    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : core.borrow()->decide(box, claim, box.first_point(forest), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   const char* const names[] = {"entailed", "refuted", "stopped"};
-  nb::list core;
+  nb::list used;
   for (int f = 0; f < forest.n_features; ++f)
-    if (outcome.used[f]) core.append(f);
-  return nb::make_tuple(names[static_cast<int>(outcome.status)], core, nb::cast(outcome.witness), outcome.label,
+    if (outcome.used[f]) used.append(f);
+  return nb::make_tuple(names[static_cast<int>(outcome.status)], used, nb::cast(outcome.witness), outcome.label,
                         outcome.near_tie, outcome.boxes);
 }
 
-nb::tuple explain_point(const Forest& forest, const std::vector<Cell>& point, int label,
+nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
                         double seconds, const Cancel* cancel) {
+  const Forest& forest = core.forest();
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Explanation found;
   {
     nb::gil_scoped_release release;
-    Searcher searcher(forest);
-    found = explain(searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
+    const auto searcher = core.borrow();
+    found = explain(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
   nb::list kept;
@@ -142,9 +189,9 @@ NB_MODULE(_core, module) {
   nb::class_<Cancel>(module, "Cancel")
       .def(nb::init<>())
       .def("set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.");
-  nb::class_<Forest>(module, "Forest")
-      .def_prop_ro("n_features", [](const Forest& forest) { return forest.n_features; })
-      .def("label", &Forest::label, "point"_a, "Class index that the model's own predict gives at a point of cells.")
+  nb::class_<Core>(module, "Forest")
+      .def_prop_ro("n_features", [](const Core& core) { return core.forest().n_features; })
+      .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
       .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "seconds"_a,
            "plain"_a,
            "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).")

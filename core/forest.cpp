@@ -39,6 +39,10 @@ void Forest::derive() {
 
 std::vector<std::int64_t> Forest::sums(const std::vector<Cell>& point) const {
   std::vector<std::int64_t> sums(n_classes, 0);
+  if (!leaf_class.empty()) {
+    for (const std::int32_t root : roots) ++sums[leaf_class[leaf(root, point)]];
+    return sums;
+  }
   for (const std::int32_t root : roots) {
     const std::int64_t* score = scores_of(leaf(root, point));
     for (int k = 0; k < n_classes; ++k) sums[k] += score[k];

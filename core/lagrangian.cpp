@@ -10,16 +10,15 @@ constexpr std::int32_t kLargestMove = 1 << 20;
 
 }  // namespace
 
-void Lagrangian::start(const Residual& residual, const Box& box, const std::vector<std::int32_t>& alpha,
-                       const std::vector<std::int32_t>& beta) {
+void Lagrangian::start(const Residual& residual, const Box& box, const Prices& prices) {
   residual_ = &residual;
   box_ = &box;
   const std::size_t n = residual.left.size(), slots = residual.slot_node.size();
   alpha_.resize(n);
   beta_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    alpha_[i] = alpha[residual.origin[i]];
-    beta_[i] = beta[residual.origin[i]];
+    alpha_[i] = prices.alpha(residual.origin[i]);
+    beta_[i] = prices.beta(residual.origin[i]);
   }
   value_.resize(residual.constants.size() + n);
   std::copy(residual.constants.begin(), residual.constants.end(), value_.begin());
@@ -266,11 +265,8 @@ std::int32_t Lagrangian::branch(Side& side) const {
   return r.slot_node[chosen];
 }
 
-void Lagrangian::save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const {
-  for (std::size_t i = 0; i < alpha_.size(); ++i) {
-    alpha[residual_->origin[i]] = alpha_[i];
-    beta[residual_->origin[i]] = beta_[i];
-  }
+void Lagrangian::save(Prices& prices) const {
+  for (std::size_t i = 0; i < alpha_.size(); ++i) prices.set(residual_->origin[i], alpha_[i], beta_[i]);
 }
 
 }  // namespace treeproof

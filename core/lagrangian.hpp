@@ -20,13 +20,32 @@
 
 namespace treeproof {
 
+// Prices of the forest's nodes for one pair, kept from one bound to the next. What was stored before the last `forget`
+// counts as 0, so that a new instance starts afresh without clearing memory.
+class Prices {
+ public:
+  explicit Prices(std::size_t n_nodes) : entries_(n_nodes, Entry{0, 0, 0}) {}
+
+  void forget() { ++now_; }
+  std::int32_t alpha(std::int32_t node) const { return entries_[node].when == now_ ? entries_[node].alpha : 0; }
+  std::int32_t beta(std::int32_t node) const { return entries_[node].when == now_ ? entries_[node].beta : 0; }
+  void set(std::int32_t node, std::int32_t alpha, std::int32_t beta) { entries_[node] = {alpha, beta, now_}; }
+
+ private:
+  struct Entry {
+    std::int32_t alpha, beta;
+    std::uint32_t when;
+  };
+  std::vector<Entry> entries_;
+  std::uint32_t now_ = 1;
+};
+
 class Lagrangian {
  public:
   Lagrangian(const Forest& forest, std::int32_t largest_price) : forest_(forest), largest_price_(largest_price) {}
 
   // Start on a residual forest over `box`, with the prices kept for its nodes' origins.
-  void start(const Residual& residual, const Box& box, const std::vector<std::int32_t>& alpha,
-             const std::vector<std::int32_t>& beta);
+  void start(const Residual& residual, const Box& box, const Prices& prices);
 
   // Recompute the bound, every tree's best path and every feature's best cell, for the current prices.
   std::int64_t evaluate();
@@ -55,7 +74,7 @@ class Lagrangian {
   std::int32_t branch(Side& side) const;
 
   // Store the prices for the nodes' origins.
-  void save(std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const;
+  void save(Prices& prices) const;
 
  private:
   void evaluate_features();

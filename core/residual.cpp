@@ -52,6 +52,10 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
 }
 
 std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
+  if (!forest_.leaf_class.empty()) {
+    const int voted = forest_.leaf_class[leaf];
+    return ~((voted == pair_.winner) - (voted == pair_.loser) + 1);
+  }
   const std::int64_t* score = forest_.scores_of(leaf);
   const std::int64_t difference = score[pair_.winner] - score[pair_.loser];
   if (forest_.vote == Vote::majority) return ~static_cast<std::int32_t>(difference + 1);

@@ -16,6 +16,7 @@ constexpr int kIterations = 16;
 constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
 constexpr double kFirstStep = 2.0;
 constexpr int kPatience = 5;
+constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
 // A local search for a witness, every so many iterations at the root, ends after some steps without improvement.
 constexpr int kLocalInterval = 20;
 constexpr int kLocalPatience = 30;
@@ -136,12 +137,12 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     bool empty = false;
     here.lagrangian.fix(box, target, empty);
     if (empty) return true;
-    here.lagrangian.save(prices(pair).alpha, prices(pair).beta);
+    here.lagrangian.save(prices(pair));
     if (box.side(forest_, node) != Side::both) continue;
     Box first = box;
     first.restrict(forest_, node, side);
     if (!close(std::move(first), pairs, depth + 1)) return false;
-    here.lagrangian.save(prices(pair).alpha, prices(pair).beta);
+    here.lagrangian.save(prices(pair));
     box.restrict(forest_, node, side == Side::left ? Side::right : Side::left);
   }
 }
@@ -164,8 +165,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
   bool found = false;
   for (const Pair pair : pairs) {
     build(pair);
-    const Prices& known = prices(pair);
-    level.lagrangian.start(level.residual, box, known.alpha, known.beta);
+    level.lagrangian.start(level.residual, box, prices(pair));
     const std::int64_t target = forest_.scale.target(forest_, pair);
     const std::int64_t room = level.lagrangian.evaluate() - target;
     if (level.lagrangian.closes(target, forest_.scale.exact_target(forest_, pair))) {
@@ -185,8 +185,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
 // Lower the bound until it closes the box, a witness is found (then false), or it stalls.
 bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth, bool& closed) {
   Lagrangian& lagrangian = level.lagrangian;
-  const Prices& known = prices(pair);
-  lagrangian.start(level.residual, box, known.alpha, known.beta);
+  lagrangian.start(level.residual, box, prices(pair));
   const std::int64_t exact_target = forest_.scale.exact_target(forest_, pair);
   const int iterations = depth == 0 ? kRootIterations : kIterations;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -200,14 +199,14 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
     const std::int64_t bound = lagrangian.evaluate();
     if (lagrangian.closes(target, exact_target)) {
       closed = true;
-      lagrangian.save(prices(pair).alpha, prices(pair).beta);
+      lagrangian.save(prices(pair));
       return true;
     }
     if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
       std::vector<Cell> point = home_in(box);
       lagrangian.place_best_cells(point);
       if (refutes(std::move(point))) {
-        lagrangian.save(prices(pair).alpha, prices(pair).beta);
+        lagrangian.save(prices(pair));
         return false;
       }
     }
@@ -218,7 +217,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       if (local_.run(target, kLocalPatience) >= target) {
         local_.place(point);
         if (refutes(std::move(point))) {
-          lagrangian.save(prices(pair).alpha, prices(pair).beta);
+          lagrangian.save(prices(pair));
           return false;
         }
       }
@@ -268,10 +267,24 @@ bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
   return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_);
 }
 
-Searcher::Prices& Searcher::prices(Pair pair) {
+Prices& Searcher::prices(Pair pair) {
   std::unique_ptr<Prices>& known = prices_[static_cast<std::size_t>(pair.winner) * forest_.n_classes + pair.loser];
-  if (!known) known.reset(new Prices{std::vector<std::int32_t>(forest_.feature.size()), std::vector<std::int32_t>(forest_.feature.size())});
+  if (!known) known = std::make_unique<Prices>(forest_.nodes.size());
   return *known;
+}
+
+void Searcher::forget() {
+  std::size_t kept = 0;
+  for (std::unique_ptr<Prices>& known : prices_) {
+    if (!known) continue;
+    kept += forest_.nodes.size();
+    if (kept > kMostPricesKept) {
+      known.reset();
+    } else {
+      known->forget();
+    }
+  }
+  std::fill(rival_rank_.begin(), rival_rank_.end(), 0);
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {

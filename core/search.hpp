@@ -17,13 +17,14 @@ class Searcher {
  public:
   explicit Searcher(const Forest& forest);
 
+  // Start on another instance: prices begin at 0 again. (Those of another instance helped with two classes and hurt with
+  // many.)
+  void forget();
+
   // `home` is a point, usually the instance; a witness takes its cells where they do not matter.
   Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop);
 
  private:
-  struct Prices {
-    std::vector<std::int32_t> alpha, beta;  // per node of the forest
-  };
   struct Level {  // buffers of one depth of the search
     Residual residual;
     Lagrangian lagrangian;

@@ -103,7 +103,7 @@ def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) ->
 
 
 def hard_forest(n_variables: int = 200, seed: int = 0) -> tuple[Forest, np.ndarray]:
-    """A forest for a random DNF near the threshold of 3-SAT, and a row that it satisfies: out of reach of any oracle."""
+    """A forest for a random DNF near the threshold of 3-SAT, and rows for it: out of reach of any oracle."""
     rng = np.random.default_rng(seed)
     trees: list[Any] = []
     for _ in range(int(4.3 * n_variables)):

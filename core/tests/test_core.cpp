@@ -666,6 +666,7 @@ void check_explain(Random& random, const Case& c, Searcher& reused) {
     std::iota(order.begin(), order.end(), 0);
     random.shuffle(order);
     if (random.chance(20)) order.resize(1 + random.below(static_cast<int>(order.size())));
+    if (random.chance(10)) order.push_back(random.pick(order));
 
     Flags expected = start;
     for (const std::int32_t f : order) {

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from generators import holds, random_query
 
+from generators import holds, random_query
 from treeproof.build import build_forest, leaf, split
 from treeproof.forest import LARGEST, Forest
 from treeproof.oracles.native import NativeOracle, PlainOracle

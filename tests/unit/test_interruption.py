@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 import pytest
-from generators import hard_forest
 from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
+from generators import hard_forest
 
 
 @pytest.fixture(scope="module")
