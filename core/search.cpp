@@ -10,7 +10,10 @@ namespace {
 
 // Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
 constexpr int kRootIterations = 40;
-constexpr int kIterations = 16;
+constexpr int kIterations = 32;
+// Below the root, every so many iterations: split at once if at the present rate the gap would not close soon.
+constexpr int kCheckInterval = 7;
+constexpr int kSoon = 16;
 // Steps aim a little below the target, and start with twice Polyak's length; it is halved after some steps without a
 // better bound. Found by trial on the paper's forests: shorter steps, averaged or deflected directions were slower.
 constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
@@ -189,6 +192,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   const std::int64_t exact_target = forest_.scale.exact_target(forest_, pair);
   const int iterations = depth == 0 ? kRootIterations : kIterations;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
   double scale = kFirstStep;
   int waited = 0;
   for (int i = 0; i < iterations; ++i) {
@@ -229,6 +233,10 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
     } else if (++waited >= kPatience) {
       scale *= 0.5;
       waited = 0;
+    }
+    if (depth > 0 && i % kCheckInterval == kCheckInterval - 1) {
+      if ((best_at_check - best) * kSoon < (best - target) * kCheckInterval) break;
+      best_at_check = best;
     }
     if (!lagrangian.step(target - kAimBelow, scale)) break;
   }
