@@ -6,13 +6,15 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench sanitize fuzz format clean
 
 help:
-	@echo "make demo    explain the paper's running example and an iris forest"
-	@echo "make test    run all tests"
-	@echo "make check   format, lint, types, import direction"
-	@echo "make bench   time the SAT presets on the paper's forests (DATA=folder with the datasets)"
+	@echo "make demo      explain the paper's running example and an iris forest"
+	@echo "make test      run all tests"
+	@echo "make check     format, lint, types, import direction"
+	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
+	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
+	@echo "make bench     time the SAT presets on the paper's forests (DATA=folder with the datasets)"
 
 $(STAMP): $(CORE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,6 +36,23 @@ check: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+TEST_CORE := $(filter-out core/binding.cpp,$(wildcard core/*.cpp)) core/tests/test_core.cpp
+TEST_CORE_FLAGS := -std=c++20 -Wall -Wextra -ffp-contract=off -g -UNDEBUG -D_GLIBCXX_ASSERTIONS
+
+build/sanitize/test_core: TEST_CORE_FLAGS += -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+build/fuzz/test_core: TEST_CORE_FLAGS += -O2
+build/sanitize/test_core build/fuzz/test_core: $(TEST_CORE) $(wildcard core/*.hpp core/tests/*.hpp)
+	mkdir -p $(@D)
+	$(CXX) $(TEST_CORE_FLAGS) $(TEST_CORE) -o $@
+
+sanitize: build/sanitize/test_core
+	build/sanitize/test_core --cases 4000
+
+SECONDS ?= 60
+SEED ?= $(shell date +%s)
+fuzz: build/fuzz/test_core
+	seed=$(SEED) && echo "seed $$seed" && build/fuzz/test_core --seed $$seed --seconds $(SECONDS)
 
 DATA ?= data
 bench: $(STAMP)

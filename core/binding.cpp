@@ -1,6 +1,7 @@
 // Translates between Python and the core, and nothing else. Searches run without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -138,11 +140,12 @@ int label_of(const Core& core, const std::vector<Cell>& point) {
 }
 
 nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                       bool stays, int label, double seconds, bool plain) {
+                       bool stays, int label, std::optional<std::vector<Cell>> home, double seconds,
+                       bool plain) {
   const Forest& forest = core.forest();
   Box box{copy(low), copy(high), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
-      box.sets.size() != forest.words_begin.back())
+      box.sets.size() != forest.words_begin.back() || (home && home->size() != box.low.size()))
     throw std::invalid_argument("the box does not fit the forest");
   Stopper stopper(seconds);
   Outcome outcome;
@@ -150,7 +153,7 @@ nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> 
     nb::gil_scoped_release release;
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
-    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : core.borrow()->decide(box, claim, box.first_point(forest), must_stop);
+    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   const char* const names[] = {"entailed", "refuted", "stopped"};
@@ -192,8 +195,8 @@ NB_MODULE(_core, module) {
   nb::class_<Core>(module, "Forest")
       .def_prop_ro("n_features", [](const Core& core) { return core.forest().n_features; })
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
-      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "seconds"_a,
-           "plain"_a,
+      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(),
+           "seconds"_a, "plain"_a,
            "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).")
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),

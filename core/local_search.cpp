@@ -101,7 +101,7 @@ void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std:
     if (at < n_constants) {
       const std::int64_t change = r.constants[at] - base;
       gain_[low + i] += change;
-      gain_[high + i + 1] -= change;
+      if (high < r.slot_begin[i + 1]) gain_[high + i + 1] -= change;  // else it would be the next feature's place
       return;
     }
     const std::int32_t n = at - n_constants, s = r.slot[n];

@@ -49,6 +49,9 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
   for (std::int32_t& child : out.right) child = index(child);
   for (std::int32_t& root : out.roots) root += n;
   number_slots();
+  // A bound takes the best of the values that the box allows, and so relies on the others being excluded.
+  for (const std::int32_t f : out.features)
+    if (!forest_.ordered[f] && restricted[f]) used[f] = 1;
 }
 
 std::int32_t ResidualBuilder::constant(std::int32_t leaf) {

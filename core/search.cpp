@@ -9,7 +9,7 @@ namespace treeproof {
 namespace {
 
 // Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
-constexpr int kRootIterations = 40;
+constexpr int kRootIterations = 31;
 constexpr int kIterations = 32;
 // Below the root, every so many iterations: split at once if at the present rate the gap would not close soon.
 constexpr int kCheckInterval = 7;
@@ -20,9 +20,12 @@ constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
 constexpr double kFirstStep = 2.0;
 constexpr int kPatience = 5;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
-// A local search for a witness, every so many iterations at the root, ends after some steps without improvement.
-constexpr int kLocalInterval = 20;
-constexpr int kLocalPatience = 30;
+// Local searches for a witness, at the root: from the last witness, and every so many iterations from the features' best
+// cells. They end after some steps without improvement.
+constexpr int kEarlierWitnessAt = 2;
+constexpr int kEarlierWitnessPatience = 3;
+constexpr int kLocalInterval = 15;
+constexpr int kLocalPatience = 10;
 
 }  // namespace
 
@@ -207,23 +210,24 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       return true;
     }
     if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
-      std::vector<Cell> point = home_in(box);
+      std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
       if (refutes(std::move(point))) {
         lagrangian.save(prices(pair));
         return false;
       }
     }
+    if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
+        finds_witness(level, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+      lagrangian.save(prices(pair));
+      return false;
+    }
     if (depth == 0 && i % kLocalInterval == kLocalInterval - 1) {
-      std::vector<Cell> point = home_in(box);
+      std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      local_.start(level.residual, box, point);
-      if (local_.run(target, kLocalPatience) >= target) {
-        local_.place(point);
-        if (refutes(std::move(point))) {
-          lagrangian.save(prices(pair));
-          return false;
-        }
+      if (finds_witness(level, box, std::move(point), target, kLocalPatience)) {
+        lagrangian.save(prices(pair));
+        return false;
       }
     }
     if (bound < best) {
@@ -245,6 +249,15 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   return true;
 }
 
+// Local search from a point of the box.
+bool Searcher::finds_witness(const Level& level, const Box& box, std::vector<Cell> point, std::int64_t target,
+                             int patience) {
+  local_.start(level.residual, box, point);
+  if (local_.run(target, patience) < target) return false;
+  local_.place(point);
+  return refutes(std::move(point));
+}
+
 // Evaluate the model itself; a point that violates the claim becomes the witness.
 bool Searcher::refutes(std::vector<Cell> point) {
   const int label = forest_.label(point);
@@ -252,6 +265,7 @@ bool Searcher::refutes(std::vector<Cell> point) {
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;
+  last_witness_ = outcome_.witness;
   outcome_.near_tie = !is_certain(outcome_.witness);
   return true;
 }
@@ -271,7 +285,7 @@ bool Searcher::is_certain(const std::vector<Cell>& point) const {
 
 // No bound tells the leaves of this box apart any more: enumerate what is left exactly.
 bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
-  if (refutes(home_in(box))) return false;
+  if (refutes(nearest_in(box, *home_))) return false;
   return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_);
 }
 
@@ -293,6 +307,7 @@ void Searcher::forget() {
     }
   }
   std::fill(rival_rank_.begin(), rival_rank_.end(), 0);
+  last_witness_.clear();
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
@@ -300,17 +315,17 @@ Searcher::Level& Searcher::level(std::size_t depth) {
   return *levels_[depth];
 }
 
-std::vector<Cell> Searcher::home_in(const Box& box) const {
-  std::vector<Cell> point = box.first_point(forest_);
+// The point of the box that has the cells of `point` where the box allows them, and the closest ones elsewhere.
+std::vector<Cell> Searcher::nearest_in(const Box& box, const std::vector<Cell>& point) const {
+  std::vector<Cell> nearest = box.first_point(forest_);
   for (int f = 0; f < forest_.n_features; ++f) {
-    const Cell cell = (*home_)[f];
     if (forest_.ordered[f]) {
-      point[f] = std::clamp(cell, box.low[f], box.high[f]);
-    } else if ((box.sets[forest_.words_begin[f] + cell / 64] >> (cell % 64)) & 1U) {
-      point[f] = cell;
+      nearest[f] = std::clamp(point[f], box.low[f], box.high[f]);
+    } else if ((box.sets[forest_.words_begin[f] + point[f] / 64] >> (point[f] % 64)) & 1U) {
+      nearest[f] = point[f];
     }
   }
-  return point;
+  return nearest;
 }
 
 }  // namespace treeproof

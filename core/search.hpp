@@ -41,7 +41,8 @@ class Searcher {
   bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
   Prices& prices(Pair pair);
   Level& level(std::size_t depth);
-  std::vector<Cell> home_in(const Box& box) const;
+  bool finds_witness(const Level& level, const Box& box, std::vector<Cell> point, std::int64_t target, int patience);
+  std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;
 
   const Forest& forest_;
   std::int32_t largest_price_;
@@ -50,6 +51,7 @@ class Searcher {
   std::vector<std::unique_ptr<Prices>> prices_;  // per winner and loser
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<std::int32_t> stack_;
+  std::vector<Cell> last_witness_;               // empty: none yet
   std::vector<int> rival_rank_;                  // rivals that refuted lately come first
 
   // The query at hand.

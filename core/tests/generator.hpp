@@ -1,6 +1,5 @@
-// Random small forests over cells, each with a plain twin: trees of nodes that list the cells going left, boxes that list
-// the cells allowed, and every point of the space evaluated beforehand. The core is compared with the twin only, never
-// with itself.
+// Random small forests over cells, each with a plain twin: trees of nodes that list the cells going left, boxes that
+// list the cells allowed, and every point of the space evaluated beforehand. The core is compared with the twin.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ class Random {
 
   template <typename T>
   const T& pick(const std::vector<T>& from) {
-    return from[(below(static_cast<int>(from.size())))];
+    return from[below(static_cast<int>(from.size()))];
   }
 
   template <typename T>
@@ -116,8 +115,8 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
   return values;
 }
 
-// Scores and band of a mean vote: a simpler version of treeproof.cells.integer_scores, with a band at least as wide as it
-// must be.
+// Scores, band and exact leaves of a mean vote: a simpler version of integer_scores and exact_leaves in
+// treeproof.cells, with a band at least as wide as it must be.
 inline void score(Model& model, Values kind) {
   int exponent = kind == Values::eighths ? 3 : 0;
   if (kind <= Values::large) {  // multiples of 2^-exponent whose sums are all exact
@@ -163,14 +162,14 @@ inline void score(Model& model, Values kind) {
 
 struct Shape {
   int n_trees, depth;
-  std::vector<int> features;                      // that occur in trees
+  std::vector<int> features;                         // that occur in trees
   std::vector<std::vector<std::vector<bool>>> sets;  // per feature of named values: the sets its splits choose from
 };
 
 inline std::vector<bool> random_set(Random& random, Cell n) {
   std::vector<bool> set(n);
   const int kind = random.below(20);
-  if (kind == 0) return set;                                            // empty
+  if (kind == 0) return set;
   if (kind == 1) return std::vector<bool>(n, true);
   if (kind < 8) {
     set[random.below(n)] = true;
@@ -209,12 +208,8 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
 inline Model random_model(Random& random) {
   Model model;
   model.vote = random.chance(50) ? Vote::majority : Vote::mean;
-  const int for_classes = random.below(100);
-  model.n_classes = random.between(3, 6);
-  if (for_classes < 37) model.n_classes = 2;
-  if (for_classes < 3) model.n_classes = 1;
-  if (for_classes > 92) model.n_classes = 26;
-  if (for_classes > 97) model.n_classes = 70;  // more than a word of classes
+  model.n_classes = random.between(2, 6);
+  if (random.chance(20)) model.n_classes = random.pick(std::vector<int>{1, 2, 2, 26, 70});  // 70: more than fit a word
   const bool hard = random.chance(8);  // many trees over many features: the search has to split boxes
 
   const int n_features = hard ? random.between(5, 8) : random.between(1, 6);
@@ -315,11 +310,11 @@ struct Case {
   Model model;
   std::vector<const TwinNode*> twins;
   Forest forest;
-  std::vector<Point> points;                     // all of them; the last feature changes fastest
+  std::vector<Point> points;                         // all of them; the last feature changes fastest
   std::vector<std::vector<const TwinNode*>> leaves;  // per point and tree
-  std::vector<std::vector<std::int64_t>> sums;   // per point and class
-  std::vector<std::int64_t> bands;               // per point: none where all leaves are exact
-  std::vector<int> labels;                       // per point
+  std::vector<std::vector<std::int64_t>> sums;       // per point and class
+  std::vector<std::int64_t> bands;                   // per point: none where all leaves are exact
+  std::vector<int> labels;                           // per point
 
   explicit Case(Model given) : model(std::move(given)), forest(flatten(model, twins)) {
     std::size_t n_points = 1;
@@ -346,8 +341,7 @@ struct Case {
 
   std::size_t index(const Point& point) const {
     std::size_t at = 0;
-    for (std::size_t f = 0; f < point.size(); ++f)
-      at = at * (model.n_cells[f]) + (point[f]);
+    for (std::size_t f = 0; f < point.size(); ++f) at = at * model.n_cells[f] + point[f];
     return at;
   }
 
@@ -357,8 +351,7 @@ struct Case {
     for (std::size_t f = 0; f < allowed.size(); ++f) {
       std::vector<std::size_t> more;
       for (const std::size_t at : found)
-        for (const Cell cell : allowed[f])
-          more.push_back(at * (model.n_cells[f]) + cell);
+        for (const Cell cell : allowed[f]) more.push_back(at * model.n_cells[f] + cell);
       found = std::move(more);
     }
     return found;
@@ -388,7 +381,9 @@ struct Case {
       const bool larger = !std::isnan(least) && (std::isnan(mean) || mean > least);
       if (model.vote == Vote::majority ? sum[k] > sum[best] : larger) best = k;
     }
-    bands.push_back(std::all_of(reached.begin(), reached.end(), [](const TwinNode* leaf) { return leaf->exact; }) ? 0 : model.band);
+    const bool all_exact =
+        std::all_of(reached.begin(), reached.end(), [](const TwinNode* leaf) { return leaf->exact; });
+    bands.push_back(all_exact ? 0 : model.band);
     leaves.push_back(std::move(reached));
     sums.push_back(std::move(sum));
     labels.push_back(static_cast<int>(best));
@@ -443,8 +438,8 @@ inline void widen(Random& random, const Case& c, std::vector<Cell>& cells, std::
   std::sort(cells.begin(), cells.end());
 }
 
-// A box about as large as it can be while the claim holds, which is about a point inside; sometimes one cell larger. What
-// a proof used matters most here, and a witness is hard to find.
+// A box around a point, about as large as it can be while the claim holds; sometimes one cell larger. Here it matters
+// most what a proof used, and a witness is hard to find.
 inline Allowed tight_box(Random& random, const Case& c, const Point& point, Claim claim) {
   Allowed allowed;
   for (const Cell cell : point) allowed.push_back({cell});
@@ -498,8 +493,7 @@ inline Box box_of(const Case& c, const Allowed& allowed) {
     box.low.push_back(c.model.ordered[f] ? allowed[f].front() : 0);
     box.high.push_back(c.model.ordered[f] ? allowed[f].back() : 0);
     if (c.model.ordered[f]) continue;
-    for (const Cell cell : allowed[f])
-      box.sets[c.forest.words_begin[f] + cell / 64] |= Word{1} << (cell % 64);
+    for (const Cell cell : allowed[f]) box.sets[c.forest.words_begin[f] + cell / 64] |= Word{1} << (cell % 64);
   }
   return box;
 }
@@ -514,7 +508,8 @@ inline Allowed allowed_of(const Case& c, const Box& box) {
     }
     // To the end of the last word, so that bits which stand for no cell are seen too.
     for (std::size_t bit = 0; bit < 64 * (c.forest.words_begin[f + 1] - c.forest.words_begin[f]); ++bit)
-      if ((box.sets[c.forest.words_begin[f] + bit / 64] >> (bit % 64)) & 1U) allowed[f].push_back(static_cast<Cell>(bit));
+      if ((box.sets[c.forest.words_begin[f] + bit / 64] >> (bit % 64)) & 1U)
+        allowed[f].push_back(static_cast<Cell>(bit));
   }
   return allowed;
 }

@@ -2,13 +2,11 @@
 //
 //   test_core [--seed S] [--cases N] [--seconds T]
 //
-// Case i of a run has seed S + i; a failure prints the seed of its case, and `--seed <that> --cases 1` repeats it alone.
-#include <array>
+// Case i of a run has seed S + i. A failure prints the seed of its case; `--seed <that> --cases 1` repeats it alone.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "../deletion.hpp"
 #include "../lagrangian.hpp"
@@ -23,23 +21,23 @@ namespace {
 
 std::uint64_t seed_of_case = 0;
 
-[[noreturn]] void fail(const char* file, int line, const char* condition, const std::string& what) {
-  std::fprintf(stderr, "%s:%d: seed %llu: %s\n  failed: %s\n", file, line, static_cast<unsigned long long>(seed_of_case),
-               what.c_str(), condition);
+[[noreturn]] void fail(const char* file, int line, const char* condition, const char* what) {
+  std::fprintf(stderr, "%s:%d: seed %llu: %s\n  failed: %s\n", file, line,
+               static_cast<unsigned long long>(seed_of_case), what, condition);
   std::exit(1);
 }
 
-#define CHECK(condition, what)                                       \
-  do {                                                               \
-    if (!(condition)) fail(__FILE__, __LINE__, #condition, what);    \
+#define CHECK(condition, what)                                    \
+  do {                                                            \
+    if (!(condition)) fail(__FILE__, __LINE__, #condition, what); \
   } while (false)
 
 struct Counts {
-  std::uint64_t cases = 0, mean_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0, bounds = 0, closings = 0,
-                closed = 0, fixings = 0,
-                empty_fixings = 0, local_searches = 0, plain_goals = 0, plain_queries = 0, queries = 0, entailed = 0,
-                refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0, explanations = 0,
-                stopped_explanations = 0;
+  std::uint64_t cases = 0, mean_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0;
+  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
+  std::uint64_t plain_goals = 0, plain_queries = 0;
+  std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
+  std::uint64_t explanations = 0, stopped_explanations = 0;
 
   void print() const {
     const std::pair<const char*, std::uint64_t> all[] = {
@@ -99,7 +97,9 @@ bool is_subset(const Flags& inner, const Flags& outer) {
   return true;
 }
 
-std::int64_t difference(const Case& c, std::size_t x, Pair pair) { return c.sums[x][pair.winner] - c.sums[x][pair.loser]; }
+std::int64_t difference(const Case& c, std::size_t x, Pair pair) {
+  return c.sums[x][pair.winner] - c.sums[x][pair.loser];
+}
 
 std::int64_t least_win(int winner, int loser) { return winner < loser ? 0 : 1; }
 
@@ -143,7 +143,6 @@ Poll stop_after(int polls) {
 }
 
 void check_forest(const Case& c) {
-  CHECK(c.forest.label(c.points[0]) >= 0, "label");
   for (std::size_t x = 0; x < c.points.size(); ++x) {
     CHECK(c.forest.label(c.points[x]) == c.labels[x], "the label at a point is the twin's");
     CHECK(c.forest.sums(c.points[x]) == c.sums[x], "the sums of scores at a point are the twin's");
@@ -160,6 +159,10 @@ void check_forest(const Case& c) {
     for (std::size_t cell = 0; cell < c.twins[n]->goes_left.size(); ++cell)
       CHECK(c.forest.goes_left(static_cast<std::int32_t>(n), static_cast<Cell>(cell)) == c.twins[n]->goes_left[cell],
             "a cell goes to the twin's side");
+  for (std::size_t f = 0; f < c.model.n_cells.size(); ++f) {
+    const std::size_t words = c.model.ordered[f] ? 0 : (c.model.n_cells[f] + 63) / 64;
+    CHECK(c.forest.words_begin[f + 1] - c.forest.words_begin[f] == words, "a set has a bit for every value");
+  }
   std::vector<int> level(c.twins.size(), 1);
   for (std::size_t n = 0; n < level.size(); ++n)
     if (c.forest.feature[n] >= 0) level[c.forest.left[n]] = level[c.forest.right[n]] = level[n] + 1;
@@ -227,11 +230,14 @@ int shift_of(const Case& c) {
 }
 
 // Whether sum * 2^shift >= exact, for a scaled sum and an exact one.
-bool covers(std::int64_t sum, std::int64_t exact, int shift) { return shift > 0 ? sum << shift >= exact : sum >= exact << -shift; }
+bool covers(std::int64_t sum, std::int64_t exact, int shift) {
+  return shift > 0 ? sum << shift >= exact : sum >= exact << -shift;
+}
 
 std::int64_t scaled_sum(const Case& c, std::size_t x, Pair pair) {
   std::int64_t sum = 0;
-  for (const TwinNode* leaf : c.leaves[x]) sum += c.forest.scale.value(leaf->scores[pair.winner] - leaf->scores[pair.loser]);
+  for (const TwinNode* leaf : c.leaves[x])
+    sum += c.forest.scale.value(leaf->scores[pair.winner] - leaf->scores[pair.loser]);
   return sum;
 }
 
@@ -263,27 +269,40 @@ void check_scale(Random& random, const Case& c) {
       CHECK(open || c.labels[x] != pair.winner, "a scaled sum below the target does not belong to a winner");
       CHECK(!open || shift > 0 || exact >= least - c.bands[x], "where scaling is exact, so is the target");
     }
-    const auto n_trees = static_cast<std::int64_t>(c.model.trees.size());
-    if (c.model.vote == Vote::majority && c.model.n_classes == 2)
-      CHECK(target == (least + (least + n_trees) % 2) << -shift, "two classes: the target has the parity of the votes");
+    // Between two classes, the votes have the parity of the number of trees.
+    const bool odd = (least + static_cast<std::int64_t>(c.model.trees.size())) % 2 != 0;
+    const std::int64_t reachable = least + (c.model.vote == Vote::majority && c.model.n_classes == 2 && odd);
+    CHECK(covers(target, reachable - c.model.band, shift) && !covers(target - 1, reachable - c.model.band, shift),
+          "the target is the least integer above the exact one");
+    CHECK(covers(exact_target, reachable, shift) && !covers(exact_target - 1, reachable, shift),
+          "the target of exact leaves is the least integer above the exact one");
   }
   const std::int64_t unit = shift > 0 ? std::int64_t{1} << shift : 1;
-  for (const std::int64_t exact : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, unit, unit - 1, unit + 1, -unit, 1 - unit, -unit - 1})
+  for (const std::int64_t exact :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, unit, unit - 1, unit + 1, -unit, 1 - unit, -unit - 1})
     check_value(exact);
 }
 
-// Walks a residual forest with the twin's splits; notes whether that meets a value that needs the band.
-std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, bool* inexact = nullptr) {
+// What a walk of points through a residual forest meets.
+struct Walk {
+  Flags went_left, went_right;  // per node
+  bool inexact = false;         // the last point reached a value that needs the band
+};
+
+// Walks a residual forest with the twin's splits.
+std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr) {
   std::int64_t sum = r.offset;
-  if (inexact != nullptr) *inexact = r.offset_inexact;
+  if (walk != nullptr) walk->inexact = r.offset_inexact;
   for (std::int32_t at : r.roots) {
     while (at >= r.n_constants()) {
       const std::int32_t n = at - r.n_constants();
       const TwinNode& twin = *c.twins[r.origin[n]];
-      at = twin.goes_left[point[twin.feature]] ? r.left[n] : r.right[n];
+      const bool left = twin.goes_left[point[twin.feature]];
+      if (walk != nullptr) (left ? walk->went_left : walk->went_right)[n] = 1;
+      at = left ? r.left[n] : r.right[n];
     }
     sum += r.constants[at];
-    if (inexact != nullptr) *inexact = *inexact || r.inexact[at];
+    if (walk != nullptr) walk->inexact = walk->inexact || r.inexact[at];
   }
   return sum;
 }
@@ -292,9 +311,11 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   const std::int32_t n_constants = r.n_constants(), all = n_constants + r.n_nodes();
   for (std::int32_t n = 0; n < r.n_nodes(); ++n)
     for (const std::int32_t child : {r.left[n], r.right[n]})
-      CHECK(child >= 0 && child < all && (child < n_constants || child > n_constants + n), "children are constants or later nodes");
+      CHECK(child >= 0 && child < all && (child < n_constants || child > n_constants + n),
+            "children are constants or later nodes");
   for (const std::int32_t root : r.roots) CHECK(root >= n_constants && root < all, "a tree that is left has a node");
-  CHECK(r.slot_begin.size() == r.features.size() + 1 && r.slot_begin.back() == static_cast<std::int32_t>(r.slot_node.size()),
+  CHECK(r.slot_begin.size() == r.features.size() + 1 &&
+            r.slot_begin.back() == static_cast<std::int32_t>(r.slot_node.size()),
         "slot_begin has one entry more than features");
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i];
@@ -303,7 +324,8 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
     for (std::int32_t s = r.slot_begin[i]; s < r.slot_begin[i + 1]; ++s) {
       const TwinNode& twin = *c.twins[r.slot_node[s]];
       CHECK(twin.feature == f, "splits are sorted by feature");
-      CHECK(!c.model.ordered[f] || s == r.slot_begin[i] || c.forest.cut[r.slot_node[s - 1]] < c.forest.cut[r.slot_node[s]],
+      CHECK(!c.model.ordered[f] || s == r.slot_begin[i] ||
+                c.forest.cut[r.slot_node[s - 1]] < c.forest.cut[r.slot_node[s]],
             "splits of an ordered feature ascend");
       bool left = false, right = false;
       for (const Cell cell : allowed[f]) (twin.goes_left[cell] ? left : right) = true;
@@ -339,74 +361,94 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
   const int shift = shift_of(c);
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
+  Walk walk{Flags(r.left.size()), Flags(r.left.size())};
   for (const std::size_t x : contest.inside) {
-    bool inexact = false;
-    const std::int64_t value = residual_value(c, r, c.points[x], &inexact);
+    const std::int64_t value = residual_value(c, r, c.points[x], &walk);
     contest.values.push_back(value);
-    CHECK(inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
+    CHECK(walk.inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
     CHECK(value == scaled_sum(c, x, contest.pair), "the residual forest is worth what the forest is");
-    CHECK(covers(value, difference(c, x, contest.pair), shift), "the residual forest is worth at least the exact difference");
+    CHECK(covers(value, difference(c, x, contest.pair), shift),
+          "the residual forest is worth at least the exact difference");
   }
+  for (std::size_t n = 0; n < r.left.size(); ++n)
+    CHECK(walk.went_left[n] && walk.went_right[n], "every node that is left goes both ways in the box");
   for (const std::size_t x : c.inside(relaxed(c, contest.allowed, used)))
     CHECK(residual_value(c, r, c.points[x]) == scaled_sum(c, x, contest.pair),
           "restrictions that were not used do not change the residual forest");
   ++counts.residuals;
 }
 
-using Prices = std::vector<std::int32_t>;
+// The twin of Prices.
+struct PlainPrices {
+  std::vector<std::int32_t> alpha, beta;  // per node of the forest
+
+  explicit PlainPrices(const Case& c) : alpha(c.twins.size(), 0), beta(c.twins.size(), 0) {}
+  PlainPrices(const Case& c, const Prices& prices) {
+    for (std::size_t n = 0; n < c.twins.size(); ++n) {
+      alpha.push_back(prices.alpha(static_cast<std::int32_t>(n)));
+      beta.push_back(prices.beta(static_cast<std::int32_t>(n)));
+    }
+  }
+  bool operator==(const PlainPrices&) const = default;
+};
 
 // What a cell earns at all nodes of its feature.
-std::int64_t earning(const Case& c, const Residual& r, int f, Cell cell, const Prices& alpha, const Prices& beta) {
+std::int64_t earning(const Case& c, const Residual& r, std::size_t f, Cell cell, const PlainPrices& prices) {
   std::int64_t sum = 0;
   for (const std::int32_t node : r.origin)
-    if (c.twins[node]->feature == f) sum += c.twins[node]->goes_left[cell] ? alpha[node] : beta[node];
+    if (c.twins[node]->feature == static_cast<int>(f))
+      sum += c.twins[node]->goes_left[cell] ? prices.alpha[node] : prices.beta[node];
   return sum;
 }
 
-std::int64_t best_path(const Residual& r, std::int32_t at, const Prices& alpha, const Prices& beta) {
+std::int64_t best_path(const Residual& r, std::int32_t at, const PlainPrices& prices) {
   if (at < r.n_constants()) return r.constants[at];
   const std::int32_t n = at - r.n_constants(), node = r.origin[n];
-  return std::max(best_path(r, r.left[n], alpha, beta) - alpha[node], best_path(r, r.right[n], alpha, beta) - beta[node]);
+  return std::max(best_path(r, r.left[n], prices) - prices.alpha[node],
+                  best_path(r, r.right[n], prices) - prices.beta[node]);
 }
 
 // The bound by its definition.
-std::int64_t bound_of(const Case& c, const Contest& contest, const Prices& alpha, const Prices& beta) {
+std::int64_t bound_of(const Case& c, const Contest& contest, const PlainPrices& prices) {
   const Residual& r = contest.residual;
   std::int64_t bound = r.offset;
-  for (const std::int32_t root : r.roots) bound += best_path(r, root, alpha, beta);
+  for (const std::int32_t root : r.roots) bound += best_path(r, root, prices);
   for (int f = 0; f < c.forest.n_features; ++f) {
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
-    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, alpha, beta));
+    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
     bound += most;
   }
   return bound;
 }
 
-// The same for `closes`: below every leaf of a tree that needs the band, with what paths to it have `left` of the bound.
-bool inexact_below(const Residual& r, std::int32_t at, std::int64_t left, std::int64_t target, const Prices& alpha,
-                   const Prices& beta) {
+// Whether every leaf below `at` that needs the band leaves a bound below the target, should its tree take it. `left` is
+// what the path to `at` leaves of the bound.
+bool inexact_below(const Residual& r, std::int32_t at, std::int64_t left, std::int64_t target,
+                   const PlainPrices& prices) {
   if (at < r.n_constants()) return !r.inexact[at] || left + r.constants[at] < target;
   const std::int32_t n = at - r.n_constants(), node = r.origin[n];
-  return inexact_below(r, r.left[n], left - alpha[node], target, alpha, beta) &&
-         inexact_below(r, r.right[n], left - beta[node], target, alpha, beta);
+  return inexact_below(r, r.left[n], left - prices.alpha[node], target, prices) &&
+         inexact_below(r, r.right[n], left - prices.beta[node], target, prices);
 }
 
-void check_closes(const Case& c, const Contest& contest, Lagrangian& lagrangian, std::int64_t bound, std::int64_t target,
-                  std::int64_t exact_target, const Prices& alpha, const Prices& beta) {
+void check_closes(const Case& c, const Contest& contest, Lagrangian& lagrangian, std::int64_t bound,
+                  std::int64_t target, std::int64_t exact_target, const PlainPrices& prices) {
   const Residual& r = contest.residual;
   const bool closes = lagrangian.closes(target, exact_target);
   for (std::size_t i = 0; i < contest.inside.size(); ++i)
-    CHECK(!closes || contest.values[i] < (c.bands[contest.inside[i]] == 0 ? exact_target : target), "a closed box has no winner");
+    CHECK(!closes || contest.values[i] < (c.bands[contest.inside[i]] == 0 ? exact_target : target),
+          "a closed box has no winner");
   bool expected = bound < exact_target && !r.offset_inexact;
   for (const std::int32_t root : r.roots)
-    expected = expected && inexact_below(r, root, bound - best_path(r, root, alpha, beta), target, alpha, beta);
-  CHECK(closes == (expected || bound < target), "a box is closed iff the bound and all leaves that need the band allow it");
+    expected = expected && inexact_below(r, root, bound - best_path(r, root, prices), target, prices);
+  CHECK(closes == (expected || bound < target),
+        "a box is closed iff the bound and all leaves that need the band allow it");
   ++counts.closings;
   counts.closed += closes && bound >= target;
 }
 
-void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangian, std::int64_t bound, std::int64_t target,
-               const Prices& alpha, const Prices& beta) {
+void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangian, std::int64_t bound,
+               std::int64_t target, const PlainPrices& prices) {
   if (target > bound) return;
   const Residual& r = contest.residual;
   Box box = contest.box;
@@ -415,23 +457,25 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
   const Allowed left = empty ? Allowed(contest.allowed.size()) : allowed_of(c, box);
   CHECK(shrank == (left != contest.allowed), "fixing tells whether it cut anything off");
   for (std::size_t i = 0; i < contest.inside.size(); ++i)
-    CHECK(contest.values[i] < target || contains(left, c.points[contest.inside[i]]), "no point worth the target is cut off");
+    CHECK(contest.values[i] < target || contains(left, c.points[contest.inside[i]]),
+          "no point worth the target is cut off");
   ++counts.fixings;
   counts.empty_fixings += empty;
   if (empty) return;
   bool forced = false;  // at some root the best path of one side costs more than the target allows
   for (const std::int32_t root : r.roots) {
     const std::int32_t n = root - r.n_constants(), node = r.origin[n];
-    const std::int64_t without = bound - best_path(r, root, alpha, beta);
-    forced = forced || without + best_path(r, r.left[n], alpha, beta) - alpha[node] < target ||
-             without + best_path(r, r.right[n], alpha, beta) - beta[node] < target;
+    const std::int64_t without = bound - best_path(r, root, prices);
+    forced = forced || without + best_path(r, r.left[n], prices) - prices.alpha[node] < target ||
+             without + best_path(r, r.right[n], prices) - prices.beta[node] < target;
   }
   for (std::size_t f = 0; f < left.size(); ++f) {
-    CHECK(!left[f].empty() && std::includes(contest.allowed[f].begin(), contest.allowed[f].end(), left[f].begin(), left[f].end()),
+    CHECK(!left[f].empty() &&
+              std::includes(contest.allowed[f].begin(), contest.allowed[f].end(), left[f].begin(), left[f].end()),
           "fixing leaves a part of the box");
     std::int64_t most = 0;
-    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, static_cast<int>(f), cell, alpha, beta));
-    const auto stays = [&](Cell cell) { return bound - most + earning(c, r, static_cast<int>(f), cell, alpha, beta) >= target; };
+    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
+    const auto stays = [&](Cell cell) { return bound - most + earning(c, r, f, cell, prices) >= target; };
     if (!c.model.ordered[f]) {
       CHECK(std::all_of(left[f].begin(), left[f].end(), stays), "every value that costs too much is cut off");
     } else if (!forced) {  // behind the splits of roots, new ends are left for the next time
@@ -445,17 +489,25 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   const std::int32_t largest =
       random.chance(25) ? random.between(1, 1 << 12) : std::min(1 << 18, (1 << 29) / c.forest.depth);
   Lagrangian lagrangian(c.forest, largest);
-  Prices alpha(c.twins.size(), 0), beta(c.twins.size(), 0);
+  PlainPrices prices(c);
   if (random.chance(60)) {
     const std::int32_t most = random.chance(50) ? largest : std::min(largest, 1 << random.between(1, 15));
-    for (std::size_t n = 0; n < alpha.size(); ++n) {
-      alpha[n] = random.chance(50) ? random.between(0, most) : 0;
-      beta[n] = random.chance(50) ? random.between(0, most) : 0;
+    for (std::size_t n = 0; n < c.twins.size(); ++n) {
+      prices.alpha[n] = random.chance(50) ? random.between(0, most) : 0;
+      prices.beta[n] = random.chance(50) ? random.between(0, most) : 0;
     }
   }
-  lagrangian.start(r, contest.box, alpha, beta);
+  Prices kept_prices(c.twins.size());
+  if (random.chance(20)) {
+    kept_prices.set(0, 1, 2);
+    kept_prices.forget();
+  }
+  CHECK(PlainPrices(c, kept_prices) == PlainPrices(c), "prices that were never set, or forgotten, are 0");
+  for (std::size_t n = 0; n < c.twins.size(); ++n)
+    kept_prices.set(static_cast<std::int32_t>(n), prices.alpha[n], prices.beta[n]);
+  lagrangian.start(r, contest.box, kept_prices);
   const std::int64_t best = *std::max_element(contest.values.begin(), contest.values.end());
-  const Prices alpha_before = alpha, beta_before = beta;
+  const PlainPrices before = prices;
   std::int64_t kept = 0;
   bool any_kept = false;
   const int steps = random.between(1, 25);
@@ -466,13 +518,15 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
       any_kept = false;
     }
     const std::int64_t bound = lagrangian.evaluate();
-    lagrangian.save(alpha, beta);
+    lagrangian.save(kept_prices);
+    prices = PlainPrices(c, kept_prices);
     CHECK(!restored || bound == kept, "restored prices give the bound they gave before");
     CHECK(bound >= best, "the bound is at least the value of every point of the box");
-    CHECK(bound == bound_of(c, contest, alpha, beta), "the bound is what its prices make it");
-    if (i == 0) CHECK(alpha == alpha_before && beta == beta_before, "the prices at the start are the ones given");
+    CHECK(bound == bound_of(c, contest, prices), "the bound is what its prices make it");
+    if (i == 0) CHECK(prices == before, "the prices at the start are the ones given");
     for (const std::int32_t node : r.origin)
-      CHECK(alpha[node] >= 0 && alpha[node] <= largest && beta[node] >= 0 && beta[node] <= largest, "prices keep their limits");
+      for (const std::int32_t price : {prices.alpha[node], prices.beta[node]})
+        CHECK(price >= 0 && price <= largest, "prices keep their limits");
     ++counts.bounds;
 
     Point point = random_point(random, contest.allowed);
@@ -483,14 +537,13 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
     for (std::size_t f = 0; f < point.size(); ++f)
       for (const Cell cell : contest.allowed[f])
         CHECK(std::find(r.features.begin(), r.features.end(), static_cast<std::int32_t>(f)) == r.features.end() ||
-                  earning(c, r, static_cast<int>(f), cell, alpha, beta) <=
-                      earning(c, r, static_cast<int>(f), point[f], alpha, beta),
+                  earning(c, r, f, cell, prices) <= earning(c, r, f, point[f], prices),
               "no cell earns more than the best one");
 
     for (const std::int64_t target : {best, best + 1, bound, bound + 1, bound - random.between(0, 1 << Scale::kBits)})
-      check_closes(c, contest, lagrangian, bound, target, target + random.below(1 << 16), alpha, beta);
+      check_closes(c, contest, lagrangian, bound, target, target + random.below(1 << 16), prices);
     for (const std::int64_t target : {best, best + 1, bound, bound - random.between(0, 1 << Scale::kBits)})
-      check_fix(c, contest, lagrangian, bound, target, alpha, beta);
+      check_fix(c, contest, lagrangian, bound, target, prices);
     if (!r.slot_node.empty()) {
       Side side{};
       const std::int32_t node = lagrangian.branch(side);
@@ -505,9 +558,8 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
     }
     const std::int64_t aim = random.chance(50) ? best : bound - random.between(0, 1 << 20);
     if (!lagrangian.step(aim, random.chance(50) ? 2.0 : 1.0 / random.between(1, 50))) {
-      Prices same_alpha = alpha, same_beta = beta;
-      lagrangian.save(same_alpha, same_beta);
-      CHECK(same_alpha == alpha && same_beta == beta, "a step that cannot move leaves the prices");
+      lagrangian.save(kept_prices);
+      CHECK(PlainPrices(c, kept_prices) == prices, "a step that cannot move leaves the prices");
       CHECK(bound == value, "where no price can move, the best cells attain the bound");
       break;
     }
@@ -525,8 +577,10 @@ void check_local_search(Random& random, const Case& c, LocalSearch& search, cons
   for (const std::int32_t f : r.features)
     for (const Cell cell : contest.allowed[f]) {
       bool differs = !c.model.ordered[f] && cell != start[f];  // ordered: at some split that is left
-      for (const std::int32_t node : r.slot_node)
-        differs = differs || (c.twins[node]->feature == f && c.twins[node]->goes_left[cell] != c.twins[node]->goes_left[start[f]]);
+      for (const std::int32_t node : r.slot_node) {
+        const TwinNode& twin = *c.twins[node];
+        differs = differs || (twin.feature == f && twin.goes_left[cell] != twin.goes_left[start[f]]);
+      }
       Point point = start;
       point[f] = cell;
       if (differs) one_better = std::max(one_better, residual_value(c, r, point));
@@ -569,14 +623,16 @@ void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Out
     const std::size_t x = c.index(outcome.witness);
     CHECK(outcome.label == c.labels[x], "the witness has the label it is said to have");
     CHECK(violates(claim, outcome.label), "the witness violates the claim");
-    CHECK(outcome.near_tie || some_goal(c, x, claim, 1), "a witness that is not near a tie violates the claim by its sums");
+    CHECK(outcome.near_tie || some_goal(c, x, claim, 1),
+          "a witness that is not near a tie violates the claim by its sums");
     return;
   }
   const Flags restricted = restricted_of(c, allowed);
   CHECK(is_subset(outcome.used, restricted), "only restrictions can be used");
   CHECK(holds(c, relaxed(c, allowed, outcome.used), claim), "the restrictions used are enough");
   const std::vector<std::size_t> inside = c.inside(allowed);
-  const bool near = std::any_of(inside.begin(), inside.end(), [&](std::size_t x) { return some_goal(c, x, claim, -1); });
+  const bool near =
+      std::any_of(inside.begin(), inside.end(), [&](std::size_t x) { return some_goal(c, x, claim, -1); });
   CHECK(near == outcome.near_tie, "an entailment is near a tie iff sums alone do not show it at some point");
   counts.smaller_cores += outcome.used != restricted;
 }
@@ -606,9 +662,11 @@ void check_plain(Random& random, const Case& c) {
     CHECK(closed == !maybe_won, "a goal is closed iff no point that may win it violates the claim");
     if (closed) {
       for (const std::size_t x : c.inside(relaxed(c, allowed, outcome.used)))
-        CHECK(!violates(claim, c.labels[x]) || !wins_all(c, x, goal, -1), "the restrictions used are enough for the goal");
+        CHECK(!violates(claim, c.labels[x]) || !wins_all(c, x, goal, -1),
+              "the restrictions used are enough for the goal");
     } else {
-      CHECK(outcome.status == Status::refuted && contains(allowed, outcome.witness), "a goal that is not closed has a witness");
+      CHECK(outcome.status == Status::refuted && contains(allowed, outcome.witness),
+            "a goal that is not closed has a witness");
       CHECK(violates(claim, c.labels[c.index(outcome.witness)]), "the witness violates the claim");
     }
     ++counts.plain_goals;
@@ -623,13 +681,15 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
   for (int i = 0; i < n; ++i) {
     const auto [allowed, claim] = random_query(random, c);
     const Box box = box_of(c, allowed);
+    if (random.chance(15)) reused.forget();
     const Point home = random_point(random, random.chance(50) ? allowed : c.full());
     const Outcome outcome = reused.decide(box, claim, home, never_stop);
     check_outcome(c, allowed, claim, outcome);
     const Outcome fresh = Searcher(c.forest).decide(box, claim, home, never_stop);
     check_outcome(c, allowed, claim, fresh);
     const Outcome again = Searcher(c.forest).decide(box, claim, home, never_stop);
-    CHECK(again.witness == fresh.witness && again.used == fresh.used && again.boxes == fresh.boxes, "a search can be repeated");
+    CHECK(again.witness == fresh.witness && again.used == fresh.used && again.boxes == fresh.boxes,
+          "a search can be repeated");
     ++counts.queries;
     counts.entailed += outcome.status == Status::entailed;
     counts.refuted += outcome.status == Status::refuted;
@@ -679,7 +739,8 @@ void check_explain(Random& random, const Case& c, Searcher& reused) {
     CHECK(found.kept == expected, "deletion keeps what naive deletion keeps");
     CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
     Searcher fresh(c.forest);
-    CHECK(explain(fresh, c.forest, point, claim, order, start, never_stop).kept == expected, "deletion with a fresh searcher");
+    CHECK(explain(fresh, c.forest, point, claim, order, start, never_stop).kept == expected,
+          "deletion with a fresh searcher");
     ++counts.explanations;
 
     const Explanation part = explain(random.chance(50) ? reused : fresh, c.forest, point, claim, order, start,
@@ -692,22 +753,80 @@ void check_explain(Random& random, const Case& c, Searcher& reused) {
   }
 }
 
-// Two values of a feature each lose a vote, so that both together cannot win; a third value wins. No split is decided by
-// allowing the two only, but the proof needs that the third is excluded.
-void regression_core_of_named_values() {
-  const auto split = [](std::vector<bool> goes_left) {
-    const auto leaf = [](std::int64_t first) { return TwinNode{-1, {}, -1, -1, {double(first), double(1 - first)}, {first, 1 - first}}; };
-    return Tree{TwinNode{0, std::move(goes_left), 1, 2, {0, 0}, {0, 0}}, leaf(1), leaf(0)};
+// A tree of one split between votes for two classes.
+Tree stump(int feature, std::vector<bool> goes_left, int left_vote, int right_vote) {
+  const auto leaf = [](int vote) {
+    TwinNode node;
+    node.values = {vote == 0 ? 1.0 : 0.0, vote == 1 ? 1.0 : 0.0};
+    node.scores = {vote == 0, vote == 1};
+    return node;
   };
+  TwinNode root;
+  root.feature = feature;
+  root.goes_left = std::move(goes_left);
+  root.left = 1;
+  root.right = 2;
+  root.values = {0.0, 0.0};
+  root.scores = {0, 0};
+  return {root, leaf(left_vote), leaf(right_vote)};
+}
+
+// Each of two values of a feature wins one of two trees, a third value none. Allowing only the first two decides no
+// split, so the proof was said not to need that; but it needs that the third is excluded.
+void regression_core_of_named_values() {
   Model model;
   model.n_classes = 2;
   model.n_cells = {3};
   model.ordered = {0};
-  model.trees = {split({true, false, false}), split({false, true, false})};
+  model.trees = {stump(0, {true, false, false}, 0, 1), stump(0, {false, true, false}, 0, 1)};
   const Case c(std::move(model));
   const Allowed allowed{{0, 1}};
   const Claim claim{ClaimKind::stays, 0};
   check_outcome(c, allowed, claim, Searcher(c.forest).decide(box_of(c, allowed), claim, {0}, never_stop));
+}
+
+// Local search added what the last cells of one feature change to all cells of the next one, and so took a step for
+// worth 0 that cost a vote.
+void regression_gain_of_the_next_feature() {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {2, 2};
+  model.ordered = {1, 1};
+  model.trees = {stump(0, {true, false}, 0, 1), stump(1, {true, false}, 1, 0)};
+  const Case c(std::move(model));
+  const Box box = Box::full(c.forest);
+  Residual residual;
+  Flags used(2, 0);
+  ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0, 0}, used);
+  LocalSearch search(c.forest);
+  Point point{0, 1};
+  search.start(residual, box, point);
+  const std::int64_t value = search.run(std::numeric_limits<std::int64_t>::max(), 1);
+  search.place(point);
+  CHECK(value == 0 && residual_value(c, residual, point) == 0, "either change costs one of the two votes");
+}
+
+// Two trees want the two sides of one split: the naive bound gives both what they want, prices must not.
+void check_prices_settle_a_contradiction() {
+  for (const bool ordered : {true, false}) {
+    Model model;
+    model.n_classes = 2;
+    model.n_cells = {2};
+    model.ordered = {ordered};
+    model.trees = {stump(0, {true, false}, 1, 0), stump(0, {true, false}, 0, 1)};
+    const Case c(std::move(model));
+    const Box box = Box::full(c.forest);
+    Residual residual;
+    Flags used(1, 0);
+    ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0}, used);
+    Lagrangian lagrangian(c.forest, 1 << 18);
+    lagrangian.start(residual, box, Prices(c.twins.size()));
+    const std::int64_t naive = lagrangian.evaluate();
+    CHECK(naive == 2 << Scale::kBits, "without prices the bound is the naive one");
+    std::int64_t bound = naive;
+    for (int i = 0; i < 20 && lagrangian.step(0, 1.0); ++i) bound = std::min(bound, lagrangian.evaluate());
+    CHECK(bound == 0, "prices lower the bound to the best value");
+  }
 }
 
 void check_case(std::uint64_t seed) {
@@ -727,8 +846,8 @@ void check_case(std::uint64_t seed) {
 }
 
 int run(int argc, char** argv) {
-  std::uint64_t seed = 1, cases = 1000;
-  double seconds = std::numeric_limits<double>::infinity();
+  std::uint64_t seed = 1, cases = 0;  // 0: as many as there is time for
+  double seconds = 0;                 // 0: as long as it takes
   for (int i = 1; i < argc; i += 2) {
     char* end = nullptr;
     const char* value = i + 1 < argc ? argv[i + 1] : "";
@@ -738,7 +857,6 @@ int run(int argc, char** argv) {
       cases = std::strtoull(value, &end, 10);
     } else if (std::strcmp(argv[i], "--seconds") == 0) {
       seconds = std::strtod(value, &end);
-      cases = std::numeric_limits<std::uint64_t>::max();
     }
     if (end == nullptr || end == value || *end != '\0') {
       std::fprintf(stderr, "usage: %s [--seed S] [--cases N] [--seconds T]\n", argv[0]);
@@ -748,7 +866,11 @@ int run(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   regression_core_of_named_values();
-  for (std::uint64_t i = 0; i < cases && elapsed() < seconds; ++i) check_case(seed + i);
+  regression_gain_of_the_next_feature();
+  check_prices_settle_a_contradiction();
+  if (cases == 0 && seconds == 0) cases = 1000;
+  for (std::uint64_t i = 0; (cases == 0 || i < cases) && (seconds == 0 || elapsed() < seconds); ++i)
+    check_case(seed + i);
   counts.print();
   return 0;
 }

@@ -18,6 +18,7 @@ class Forest:
         sets: npt.NDArray[np.uint64],
         stays: bool,
         label: int,
+        home: list[int] | None,
         seconds: float,
         plain: bool,
     ) -> tuple[str, list[int], list[int], int, bool, int]: ...

@@ -42,12 +42,14 @@ Claim = Stays | Never
 class Query:
     """Does `claim` hold for every point whose cells lie in `domains`?
 
-    `deadline` is a time of ``time.monotonic()``; an oracle answers `Unknown` soon after it.
+    `deadline` is a time of ``time.monotonic()``; an oracle answers `Unknown` soon after it. `near` is a point, usually
+    the instance: an oracle may use its cells in a witness where they do not matter.
     """
 
     domains: tuple[Domain, ...]
     claim: Claim
     deadline: float | None = None
+    near: Cells | None = None
 
 
 @dataclass(frozen=True, slots=True)

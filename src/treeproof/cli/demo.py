@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from treeproof.examples import heart_disease
 from treeproof.explainer import Explainer
 
-ROW = 77
+ROW = 63
 
 
 def run(args: argparse.Namespace) -> int:

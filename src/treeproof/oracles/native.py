@@ -79,6 +79,7 @@ class PlainOracle:
             sets,
             isinstance(query.claim, Stays),
             query.claim.label,
+            None if query.near is None else list(query.near),
             _seconds_left(query.deadline),
             self._plain,
         )

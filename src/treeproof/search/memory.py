@@ -74,7 +74,7 @@ class Memory:
             if not core & ~wanted:
                 self.counts.remembered += 1
                 return entailed
-        query = Query(fix(self.forest, self.point, fixed), self.claim, self.deadline)
+        query = Query(fix(self.forest, self.point, fixed), self.claim, self.deadline, self.point)
         answer = self.oracle.decide(query)
         self._remember(query, answer, fixed)
         return answer
