@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-CORE := $(wildcard core/*) CMakeLists.txt pyproject.toml
+CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
 .PHONY: help demo test check bench sanitize fuzz format clean
 

@@ -1,6 +1,7 @@
 // A box: for each feature the cells it may still take, an interval if the feature is ordered, else a set of values.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -58,9 +59,9 @@ struct Box {
     const std::int32_t cut = forest.cut[node];
     if (forest.ordered[f]) {
       if (side == Side::left) {
-        high[f] = cut;
+        high[f] = std::min(high[f], cut);
       } else {
-        low[f] = cut + 1;
+        low[f] = std::max(low[f], cut + 1);
       }
       return;
     }

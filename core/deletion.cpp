@@ -1,7 +1,5 @@
 #include "deletion.hpp"
 
-#include <algorithm>
-
 namespace treeproof {
 namespace {
 
@@ -10,12 +8,6 @@ using FeatureSet = std::vector<std::uint8_t>;
 bool subset(const FeatureSet& inner, const FeatureSet& outer) {
   for (std::size_t f = 0; f < inner.size(); ++f)
     if (inner[f] && !outer[f]) return false;
-  return true;
-}
-
-bool disjoint(const FeatureSet& one, const FeatureSet& other) {
-  for (std::size_t f = 0; f < one.size(); ++f)
-    if (one[f] && other[f]) return false;
   return true;
 }
 
@@ -29,20 +21,13 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
   Box box = Box::full(forest);
   for (int f = 0; f < forest.n_features; ++f)
     if (start[f]) box.fix(forest, f, point[f]);
-  std::vector<FeatureSet> differences;  // of known witnesses from the instance
-  FeatureSet enough = start;            // the last proved set: sufficient by itself
+  FeatureSet enough = start;  // the last proved set: sufficient by itself
   for (const std::int32_t f : order) {
     if (!result.kept[f]) continue;
     result.kept[f] = 0;
     if (subset(enough, result.kept)) {
       ++result.remembered;
       box.free(forest, f);
-      continue;
-    }
-    if (std::any_of(differences.begin(), differences.end(),
-                    [&](const FeatureSet& differs) { return disjoint(differs, result.kept); })) {
-      ++result.remembered;
-      result.kept[f] = 1;
       continue;
     }
     box.free(forest, f);
@@ -63,9 +48,6 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
       return result;
     }
     ++result.refuted;
-    FeatureSet differs(forest.n_features);
-    for (int g = 0; g < forest.n_features; ++g) differs[g] = outcome.witness[g] != point[g];
-    differences.push_back(std::move(differs));
   }
   return result;
 }

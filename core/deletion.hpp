@@ -1,6 +1,6 @@
 // One subset-minimal abductive explanation by canonical deletion: in the given order a feature is freed iff the others,
-// kept at the instance's cells, still entail the claim. Witnesses and proved sets answer questions early; they never
-// change an answer.
+// kept at the instance's cells, still entail the claim. The last proved set answers questions early; it never changes an
+// answer. (A witness cannot: it differs in the feature it was found for, which stays kept.)
 #pragma once
 
 #include <vector>

@@ -51,10 +51,8 @@ std::vector<std::int64_t> Forest::sums(const std::vector<Cell>& point) const {
 }
 
 int Forest::label(const std::vector<Cell>& point) const {
-  // As numpy's argmax: a NaN, which overflowing sums of both signs can give, counts as larger than any number.
-  const auto less = [](auto a, auto b) { return a == a && (b != b || a < b); };
-  const auto first_maximum = [&](const auto& sums) {
-    return static_cast<int>(std::max_element(sums.begin(), sums.end(), less) - sums.begin());
+  const auto first_maximum = [](const auto& sums) {
+    return static_cast<int>(std::max_element(sums.begin(), sums.end()) - sums.begin());
   };
   if (vote == Vote::majority) return first_maximum(sums(point));
   std::vector<double> totals(n_classes, 0.0);

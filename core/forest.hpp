@@ -30,7 +30,7 @@ struct Forest {
   std::vector<std::int32_t> left, right;
   std::vector<std::int64_t> scores;  // n_nodes x n_classes
   std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
-  std::vector<std::uint8_t> exact;   // per node: a leaf for which no band is needed if all others are such; empty: all
+  std::vector<std::uint8_t> exact;   // per node: a leaf that needs no band if all others are such; only with a band
   std::int64_t band = 0;
   Vote vote = Vote::majority;
 

@@ -243,7 +243,7 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
       empty = true;
     }
   }
-  return shrank || empty;
+  return shrank;
 }
 
 std::int32_t Lagrangian::branch(Side& side) const {

@@ -41,7 +41,8 @@ class ResidualBuilder {
  public:
   explicit ResidualBuilder(const Forest& forest);
 
-  // `used[f]` is set for every feature f of `restricted` at whose splits the box decided.
+  // `used[f]` is set for every feature f of `restricted` at whose splits the box decided, and for every such feature of
+  // values that has splits left.
   void build(Residual& out, const Box& box, Pair pair, const Scale& scale, const std::vector<std::uint8_t>& restricted,
              std::vector<std::uint8_t>& used);
 

@@ -12,7 +12,7 @@ struct Pair {
 };
 
 // Scales integer scores to the small integers that bounds are computed with. Values are rounded up, so that sums of them
-// are upper bounds; `closed(u)` is true only if a sum of differences bounded by the scaled u stays below theta - band.
+// are upper bounds.
 class Scale {
  public:
   Scale() = default;

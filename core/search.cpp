@@ -273,8 +273,11 @@ bool Searcher::refutes(std::vector<Cell> point) {
 // Whether sums of scores alone show that the point violates the claim, outside the rounding band.
 bool Searcher::is_certain(const std::vector<Cell>& point) const {
   if (forest_.band == 0) return true;
+  const bool exact = std::all_of(forest_.roots.begin(), forest_.roots.end(),
+                                 [&](std::int32_t root) { return forest_.is_exact(forest_.leaf(root, point)); });
+  const std::int64_t band = exact ? 0 : forest_.band;
   const std::vector<std::int64_t> sums = forest_.sums(point);
-  const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= theta(k, j) + forest_.band; };
+  const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= theta(k, j) + band; };
   for (int k = 0; k < forest_.n_classes; ++k) {
     if (k == claim_.label) continue;
     if (claim_.kind == ClaimKind::stays && beats(k, claim_.label)) return true;
