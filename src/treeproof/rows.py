@@ -43,6 +43,8 @@ def as_rows(X: Any, columns: Sequence[Column]) -> Rows:
 
 def as_row(x: Any, columns: Sequence[Column]) -> Rows:
     """Return one row as a float32 vector; takes a sequence, a one-row table, a Series, or a mapping by name."""
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return as_rows(x[None, :], columns)[0]
     if isinstance(x, Mapping):
         return as_rows([_by_name(x, columns)], columns)[0]
     if hasattr(x, "index") and hasattr(x, "to_numpy") and not hasattr(x, "columns"):  # a pandas Series

@@ -78,7 +78,7 @@ class Feature(Protocol):
     def n_cells(self) -> int:
         """Number of cells."""
 
-    def cell(self, row: Rows) -> int:
+    def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
 
     def values(self, cell: int, near: Rows) -> list[float]:
@@ -111,9 +111,9 @@ class OrderedFeature:
         """Number of cells."""
         return len(self.lows)
 
-    def cell(self, row: Rows) -> int:
+    def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in."""
-        value = float(row[self.column])
+        value = row[self.column]
         if self.kind == "binary" and value not in (0, 1):
             raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {shortest(value)}.")
         if self.kind == "ordinal" and not value.is_integer():
@@ -162,11 +162,12 @@ class ValueFeature:
         """Number of values."""
         return len(self.labels)
 
-    def cell(self, row: Rows) -> int:
+    def cell(self, row: Sequence[float]) -> int:
         """Return the index of the value in the row."""
-        matches = np.flatnonzero((self.points == row[list(self.columns)]).all(axis=1))
+        given = [row[column] for column in self.columns]
+        matches = np.flatnonzero((self.points == given).all(axis=1))
         if len(matches) == 0:
-            got = [shortest(float(row[column])) for column in self.columns]
+            got = [shortest(value) for value in given]
             raise InputError(
                 f"Feature {self.name!r} must be one of its {self.n_cells} values: exactly one of its columns is 1 and "
                 f"the others are 0. Got [{', '.join(got)}]."
@@ -185,7 +186,7 @@ class ValueFeature:
 
     def show(self, row: Rows) -> str:
         """Return the named value in a row."""
-        return str(self.labels[self.cell(row)])
+        return str(self.labels[self.cell(row.tolist())])
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +285,8 @@ class Space:
 
     def cells(self, row: Rows) -> Cells:
         """Return the cell of each feature that a row lies in."""
-        return tuple(feature.cell(row) for feature in self.features)
+        values = row.tolist()  # Python's own floats: indexing an array costs more than the search
+        return tuple(feature.cell(values) for feature in self.features)
 
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""

@@ -8,7 +8,7 @@ sooner, never change it: results do not depend on what was asked before.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
@@ -28,8 +28,11 @@ class Counts:
 
     def add(self, other: Deletion) -> None:
         """Count what a deletion inside the native core asked."""
-        for name in asdict(self):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.entailed += other.entailed
+        self.refuted += other.refuted
+        self.unknown += other.unknown
+        self.remembered += other.remembered
+        self.near_ties += other.near_ties
 
 
 class Memory:
