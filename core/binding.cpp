@@ -71,7 +71,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
                    Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
                    const std::vector<std::vector<Word>>& left_sets, Array<std::uint8_t> exact, std::int64_t band,
-                   bool majority) {
+                   std::int64_t unit, bool majority) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -90,6 +90,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   }
   forest.exact = copy(exact);
   forest.band = band;
+  forest.unit = unit;
   forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
   return std::make_unique<Core>(std::move(forest));
@@ -203,5 +204,6 @@ NB_MODULE(_core, module) {
            "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
            "near_ties).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "exact"_a, "band"_a, "majority"_a);
+             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "exact"_a, "band"_a,
+             "unit"_a, "majority"_a);
 }

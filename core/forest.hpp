@@ -32,6 +32,7 @@ struct Forest {
   std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
   std::vector<std::uint8_t> exact;   // per node: a leaf that needs no band if all others are such; only with a band
   std::int64_t band = 0;
+  std::int64_t unit = 0;  // if not 0: exact leaves give this score to one class and 0 to the others, like a vote
   Vote vote = Vote::majority;
 
   // Derived from the fields above.

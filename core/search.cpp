@@ -242,7 +242,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       if ((best_at_check - best) * kSoon < (best - target) * kCheckInterval) break;
       best_at_check = best;
     }
-    if (!lagrangian.step(target - kAimBelow, scale)) break;
+    if (!lagrangian.step(exact_target - kAimBelow, scale)) break;
   }
   lagrangian.restore_prices();
   lagrangian.evaluate();

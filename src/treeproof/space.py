@@ -285,7 +285,7 @@ class Space:
 
     def cells(self, row: Rows) -> Cells:
         """Return the cell of each feature that a row lies in."""
-        values = row.tolist()  # Python's own floats: indexing an array costs more than the search
+        values = np.asarray(row).tolist()  # Python's own floats: indexing an array costs more than the search
         return tuple(feature.cell(values) for feature in self.features)
 
     def row(self, cells: Cells, near: Rows) -> Rows:

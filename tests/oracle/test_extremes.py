@@ -58,6 +58,10 @@ def mixed(rng, n):
     return list(rng.choice([1e-300, 1.0, 1e-17, 2**-53, 0.5, 0.1], n))
 
 
+def mostly_pure(rng, n):
+    return votes(rng, n) if rng.random() < 0.8 else thirds(rng, n)
+
+
 def votes(rng, n):
     return list(np.eye(n)[rng.integers(n)])
 
@@ -77,7 +81,7 @@ def check(forest: Forest, rng, n_queries: int) -> None:
                     assert violates(query.claim, answer.label)
 
 
-@pytest.mark.parametrize("values", [tenths, thirds, huge, overflowing, tiny, mixed, votes])
+@pytest.mark.parametrize("values", [tenths, thirds, huge, overflowing, tiny, mixed, mostly_pure, votes])
 @pytest.mark.parametrize("seed", range(40))
 def test_near_ties_and_extreme_leaf_values(values, seed):
     rng = np.random.default_rng(seed)

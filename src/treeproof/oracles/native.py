@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof import _core
 from treeproof._core import Cancel
@@ -45,6 +46,7 @@ class PlainOracle:
         words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
+        exact, unit = _exact_leaves(forest)
         self._core = _core.make_forest(
             n_cells=np.array(forest.n_cells, dtype=np.int32),
             ordered=np.array(forest.ordered, dtype=np.uint8),
@@ -57,8 +59,9 @@ class PlainOracle:
             scores=np.ascontiguousarray(forest.scores).ravel(),
             values=np.ascontiguousarray(source.values).ravel(),
             left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
-            exact=exact_leaves(source).astype(np.uint8),
+            exact=exact.astype(np.uint8),
             band=forest.band,
+            unit=unit,
             majority=source.vote == "majority",
         )
 
@@ -122,6 +125,22 @@ class NativeOracle(PlainOracle):
 
 def _seconds_left(deadline: float | None) -> float:
     return math.inf if deadline is None else deadline - time.monotonic()
+
+
+def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return the leaves that need no band, and the score of a pure leaf's class if these are the pure leaves only.
+
+    Sums over pure leaves are whole votes, which makes for a better bound. So where most leaves are pure, as in forests
+    grown without limit, the few other exact ones count as inexact.
+    """
+    exact = exact_leaves(forest.source)
+    if forest.band == 0:
+        return exact, 0
+    values = forest.source.values
+    pure = exact & (values.max(axis=1) == 1) & (np.count_nonzero(values, axis=1) == 1)
+    if 2 * np.count_nonzero(pure) <= np.count_nonzero(exact):
+        return exact, 0
+    return pure, int(forest.scores[pure].max())
 
 
 def _bits(cells: Iterable[int], n_words: int) -> list[int]:
