@@ -9,7 +9,7 @@ namespace treeproof {
 namespace {
 
 // Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
-constexpr int kRootIterations = 31;
+constexpr int kRootIterations = 24;
 constexpr int kIterations = 32;
 // Below the root, every so many iterations: split at once if at the present rate the gap would not close soon.
 constexpr int kCheckInterval = 7;
