@@ -90,4 +90,29 @@ struct Box {
   }
 };
 
+// The first node from `node` downwards where the box goes both ways, or the leaf that it reaches. Marks in `used` the
+// features of `restricted` that decided on the way.
+inline std::int32_t descend(const Forest& forest, const Box& box, std::int32_t node,
+                            const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
+  const Node* const nodes = forest.nodes.data();
+  const std::uint8_t* const ordered = forest.ordered.data();
+  const Cell* const low = box.low.data();
+  const Cell* const high = box.high.data();
+  for (;;) {
+    const Node& here = nodes[node];
+    const std::int32_t f = here.feature;
+    if (f < 0) return node;
+    Side side;
+    if (ordered[f]) {
+      if (low[f] <= here.cut && high[f] > here.cut) return node;
+      side = high[f] <= here.cut ? Side::left : Side::right;
+    } else {
+      side = box.side(forest, node);
+      if (side == Side::both) return node;
+    }
+    used[f] |= restricted[f];
+    node = side == Side::left ? here.left : here.right;
+  }
+}
+
 }  // namespace treeproof

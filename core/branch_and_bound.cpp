@@ -50,7 +50,7 @@ class Search {
     std::int64_t widest = -1;
     all_exact_ = true;
     for (const std::int32_t root : forest_.roots) {
-      const std::int32_t top = descend(box, root);
+      const std::int32_t top = descend(forest_, box, root, restricted_, outcome_.used);
       range_.assign(n_pairs, {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
       best_leaf_ = -1;
       one_value_ = true;
@@ -96,20 +96,9 @@ class Search {
     return true;
   }
 
-  // The first node below `node` where the box goes both ways, or the leaf it reaches.
-  std::int32_t descend(const Box& box, std::int32_t node) {
-    while (forest_.feature[node] >= 0) {
-      const Side side = box.side(forest_, node);
-      if (side == Side::both) break;
-      note_use(node);
-      node = side == Side::left ? forest_.left[node] : forest_.right[node];
-    }
-    return node;
-  }
-
   // Collect the range of every pair over the leaves below `node` that the box reaches.
   void walk(const std::vector<Pair>& goal, const Box& box, std::int32_t node) {
-    node = descend(box, node);
+    node = descend(forest_, box, node, restricted_, outcome_.used);
     if (forest_.feature[node] >= 0) {
       walk(goal, box, forest_.left[node]);
       walk(goal, box, forest_.right[node]);
@@ -131,12 +120,6 @@ class Search {
   bool same_values(std::int32_t one, std::int32_t other) const {
     if (forest_.band > 0) return forest_.value_id[one] == forest_.value_id[other];
     return std::equal(forest_.scores_of(one), forest_.scores_of(one) + forest_.n_classes, forest_.scores_of(other));
-  }
-
-  // The proof relies on the restriction of a feature exactly where a test on it was decided.
-  void note_use(std::int32_t node) {
-    const std::int32_t f = forest_.feature[node];
-    if (restricted_[f]) outcome_.used[f] = 1;
   }
 
   const Forest& forest_;

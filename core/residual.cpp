@@ -68,40 +68,35 @@ std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
 }
 
 std::int32_t ResidualBuilder::grow(std::int32_t node) {
-  Side side = Side::both;
-  for (; forest_.nodes[node].feature >= 0; node = side == Side::left ? forest_.nodes[node].left : forest_.nodes[node].right) {
-    side = box_.side(forest_, node);
-    if (side == Side::both) break;
-    const std::int32_t f = forest_.nodes[node].feature;
-    if ((*restricted_)[f]) (*used_)[f] = 1;
-  }
-  if (forest_.nodes[node].feature < 0) return constant(node);
+  node = descend(forest_, box_, node, *restricted_, *used_);
+  const Node& split = forest_.nodes[node];
+  const std::int32_t f = split.feature;
+  if (f < 0) return constant(node);
 
   Residual& out = *out_;
   const std::int32_t at = out.n_nodes();
-  const std::int32_t f = forest_.nodes[node].feature;
   out.left.push_back(0);
   out.right.push_back(0);
-  out.slot.push_back(static_cast<std::int32_t>(split_begin_[f]) + forest_.nodes[node].cut);
+  out.slot.push_back(static_cast<std::int32_t>(split_begin_[f]) + split.cut);
   out.origin.push_back(node);
   std::int32_t left, right;
   if (forest_.ordered[f]) {
     const Cell low = box_.low[f], high = box_.high[f];
-    box_.high[f] = forest_.nodes[node].cut;
-    left = grow(forest_.nodes[node].left);
+    box_.high[f] = split.cut;
+    left = grow(split.left);
     box_.high[f] = high;
-    box_.low[f] = forest_.nodes[node].cut + 1;
-    right = grow(forest_.nodes[node].right);
+    box_.low[f] = split.cut + 1;
+    right = grow(split.right);
     box_.low[f] = low;
   } else {
     const auto begin = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]);
     const auto end = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f + 1]);
     const std::vector<Word> saved(begin, end);
     box_.restrict(forest_, node, Side::left);
-    left = grow(forest_.nodes[node].left);
+    left = grow(split.left);
     std::copy(saved.begin(), saved.end(), begin);
     box_.restrict(forest_, node, Side::right);
-    right = grow(forest_.nodes[node].right);
+    right = grow(split.right);
     std::copy(saved.begin(), saved.end(), begin);
   }
   if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {

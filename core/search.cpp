@@ -70,19 +70,10 @@ template <typename Visit>
 void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& visit) {
   stack_.assign(1, root);
   while (!stack_.empty()) {
-    std::int32_t node = stack_.back();
+    std::int32_t node = descend(forest_, box, stack_.back(), restricted_, outcome_.used);
     stack_.pop_back();
-    while (forest_.nodes[node].feature >= 0) {
-      const Side side = box.side(forest_, node);
-      if (side == Side::both) {
-        stack_.push_back(forest_.nodes[node].right);
-        node = forest_.nodes[node].left;
-        continue;
-      }
-      const std::int32_t f = forest_.nodes[node].feature;
-      if (restricted_[f]) outcome_.used[f] = 1;
-      node = side == Side::left ? forest_.nodes[node].left : forest_.nodes[node].right;
-    }
+    for (; forest_.nodes[node].feature >= 0; node = descend(forest_, box, forest_.nodes[node].left, restricted_, outcome_.used))
+      stack_.push_back(forest_.nodes[node].right);
     visit(node);
   }
 }

@@ -364,7 +364,7 @@ class Explainer:
             features=features,
             feature_names=tuple(self.space.names[f] for f in features),
             label=self._labels[label],
-            rule=tuple(self.space.features[f].condition(self._cells.only(f, (point[f],))) for f in features),
+            rule=tuple(self.space.features[f].condition(range(point[f], point[f] + 1)) for f in features),
             instance=self._present(row),
             status=found.status,
             n_features=self.space.n_features,
