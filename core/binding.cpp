@@ -32,6 +32,8 @@ std::vector<T> copy(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
+constexpr int kDeepest = 20000;  // trees are walked recursively: deeper ones could exhaust a thread's stack
+
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
  public:
@@ -93,6 +95,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.unit = unit;
   forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
+  if (forest.depth > kDeepest) throw std::invalid_argument("the forest is too deep");
   return std::make_unique<Core>(std::move(forest));
 }
 

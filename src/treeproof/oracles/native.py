@@ -13,10 +13,12 @@ import numpy.typing as npt
 from treeproof import _core
 from treeproof._core import Cancel
 from treeproof.cells import CellForest, exact_leaves
+from treeproof.errors import UnsupportedQueryError
 from treeproof.query import Answer, Cells, Entailed, Query, Refuted, Stays, Unknown
 
 __all__ = ["Cancel", "Deletion", "NativeOracle", "PlainOracle"]
 
+DEEPEST = 19_000
 _WORD = 64
 
 
@@ -47,6 +49,9 @@ class PlainOracle:
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
         exact, unit = _exact_leaves(forest)
+        depth = _depth(forest)
+        if depth > DEEPEST:
+            raise UnsupportedQueryError(f"The native oracle takes trees of depth up to {DEEPEST}. Got a deeper one.")
         self._core = _core.make_forest(
             n_cells=np.array(forest.n_cells, dtype=np.int32),
             ordered=np.array(forest.ordered, dtype=np.uint8),
@@ -125,6 +130,17 @@ class NativeOracle(PlainOracle):
 
 def _seconds_left(deadline: float | None) -> float:
     return math.inf if deadline is None else deadline - time.monotonic()
+
+
+def _depth(forest: CellForest) -> int:
+    """Return the number of splits on the longest path."""
+    level, depth = forest.source.roots, 0
+    while True:
+        level = level[forest.feature[level] >= 0]
+        if len(level) == 0 or depth > DEEPEST:
+            return depth
+        level = np.concatenate([forest.source.left[level], forest.source.right[level]])
+        depth += 1
 
 
 def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:
