@@ -42,7 +42,14 @@ def as_rows(X: Any, columns: Sequence[Column]) -> Rows:
 
 
 def as_row(x: Any, columns: Sequence[Column]) -> Rows:
-    """Return one row as a float32 vector; takes a sequence, a one-row table, a Series, or a mapping by name."""
+    """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a float32 vector of its own.
+
+    It is never a view of what was passed: explanations are listed lazily, and the caller may change it meanwhile.
+    """
+    return _as_row(x, columns).copy()
+
+
+def _as_row(x: Any, columns: Sequence[Column]) -> Rows:
     if isinstance(x, np.ndarray) and x.ndim == 1:
         return as_rows(x[None, :], columns)[0]
     if isinstance(x, Mapping):

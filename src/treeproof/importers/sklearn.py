@@ -93,10 +93,12 @@ def _own(cls: type, method: str) -> list[Any]:
 def _require_known(model: Any, method: str, known: list[Any]) -> None:
     # getattr_static sees an attribute set on the instance too, and runs no code of the model.
     if not any(inspect.getattr_static(model, method, None) is function for function in known):
+        # The vote of the trees does not go through the forest's own predict.
+        avoidable = isinstance(model, ForestClassifier) and method in ("predict", "predict_proba")
+        remedy = ', or explain the trees\' majority vote with vote="majority"' if avoidable else ""
         raise UnsupportedModelError(
             f"{type(model).__name__} has its own '{method}', which treeproof does not know and so cannot prove "
-            "anything about. Pass a model that predicts as scikit-learn's own classes do, or explain the trees' "
-            'majority vote with vote="majority".'
+            f"anything about. Pass a model that predicts as scikit-learn's own classes do{remedy}."
         )
 
 
