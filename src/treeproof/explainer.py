@@ -114,7 +114,7 @@ class Explainer:
         point, label = self._locate(row)
         memory = self._memory(point, Stays(label), timeout, cancel)
         found = abductive(memory, ordering)
-        return self._abductive(row, point, label, found, self._stats(memory, start))
+        return self._abductive(row, point, label, None, found, self._stats(memory, start))
 
     def batch(
         self,
@@ -243,7 +243,7 @@ class Explainer:
                 stats = self._stats(memory, start)
                 if isinstance(found, Sufficient):
                     if kind != "contrastive":
-                        yield self._abductive(row, point, label, found, stats)
+                        yield self._abductive(row, point, label, target, found, stats)
                 elif kind != "abductive":
                     yield self._contrastive(row, label, target, found, stats)
 
@@ -358,18 +358,25 @@ class Explainer:
         seconds = time.perf_counter() - start
         return Statistics(self._oracle.name, seconds, c.entailed, c.refuted, c.unknown, c.remembered, c.near_ties)
 
-    def _abductive(self, row: Rows, point: Cells, label: int, found: Sufficient, stats: Statistics) -> Abductive:
+    def _abductive(
+        self, row: Rows, point: Cells, label: int, target: Any, found: Sufficient, stats: Statistics
+    ) -> Abductive:
         features = tuple(sorted(found.features))
         return Abductive(
             features=features,
             feature_names=tuple(self.space.names[f] for f in features),
             label=self._labels[label],
             rule=tuple(self.space.features[f].condition(range(point[f], point[f] + 1)) for f in features),
+            target=self._label_of(target),
             instance=self._present(row),
             status=found.status,
             n_features=self.space.n_features,
             stats=stats,
         )
+
+    def _label_of(self, target: Any) -> Label | None:
+        """Return the target as the forest's own label."""
+        return None if target is None else self._labels[self.forest.class_index(target)]
 
     def _contrastive(
         self,
@@ -397,7 +404,7 @@ class Explainer:
             witness=witness,
             witness_label=witness_label,
             changes=changes,
-            target=None if target is None else self._labels[self.forest.class_index(target)],
+            target=self._label_of(target),
             instance=self._present(row),
             status=found.status if isinstance(found, Change) else found,
             n_features=self.space.n_features,

@@ -33,10 +33,10 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Abductive:
-    """Features whose values alone force the prediction.
+    """Features whose values alone force the prediction; with a `target`, features that alone rule that class out.
 
     `status` is ``"minimal"`` (no feature can be dropped) or ``"sound"`` (the deadline came first: the features suffice,
-    but perhaps fewer would). With no features at all, the forest gives this label to every input.
+    but perhaps fewer would). With no features at all, the forest gives every input this label, or none the target.
 
     Examples
     --------
@@ -54,6 +54,7 @@ class Abductive:
     feature_names: tuple[str, ...]
     label: Label
     rule: tuple[Condition, ...]
+    target: Label | None
     instance: tuple[Value, ...]
     status: Literal["minimal", "sound"]
     n_features: int
@@ -61,18 +62,27 @@ class Abductive:
 
     def __str__(self) -> str:
         if not self.features:
-            return f"{self.label}, whatever the input\n{self._claim()}"
-        return "\n".join([f"{self.label}, because", *(f"  {condition}" for condition in self.rule), self._claim()])
+            return f"{self._title()}, whatever the input\n{self._claim()}"
+        return "\n".join([f"{self._title()}, because", *(f"  {condition}" for condition in self.rule), self._claim()])
+
+    def _title(self) -> str:
+        return str(self.label) if self.target is None else f"{self.label}, not {self.target}"
 
     def _claim(self) -> str:
         if not self.features:
-            return "Proved: the forest gives every input this label."
-        are = f"these {len(self.features)} of {self.n_features} features force the prediction"
-        if len(self.features) == 1:
-            are = f"this 1 of {self.n_features} features forces the prediction"
+            every = "the forest gives every input this label"
+            return (
+                f"Proved: {every if self.target is None else f'no input of the space gives the label {self.target}'}."
+            )
+        one = len(self.features) == 1
+        if self.target is None:
+            does = "forces the prediction" if one else "force the prediction"
+        else:
+            does = f"{'rules' if one else 'rule'} out the label {self.target}"
+        are = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features {does}"
         if self.status == "sound":
             return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
-        dropped = "it cannot be dropped" if len(self.features) == 1 else "none of them can be dropped"
+        dropped = "it cannot be dropped" if one else "none of them can be dropped"
         return f"Proved: {are}; {dropped}.{_near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +91,7 @@ class Abductive:
 
     def _repr_html_(self) -> str:
         conditions = [str(condition) for condition in self.rule] or ["whatever the input"]
-        return _card(f"{self.label}, because", conditions, self._claim())
+        return _card(f"{self._title()}, because", conditions, self._claim())
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,13 @@ def test_enumerate_lists_both_kinds_and_says_that_it_is_complete(run):
     assert "stopped by the limit" in out
 
 
+def test_enumerate_with_a_target_says_what_is_ruled_out(run):
+    code, out, _ = run("enumerate", "m.json", "iris.csv", "--row", "70", "--target", "0")
+    assert code == 0
+    assert "rules out 0" in out
+    assert "abductive" not in out
+
+
 def test_encode_writes_a_formula_that_is_satisfiable_iff_the_label_can_change(run, folder):
     for preset in ("paper", "compact"):
         code, out, _ = run("encode", "m.json", "iris.csv", "--preset", preset)

@@ -14,6 +14,7 @@ from treeproof.cli import demo, train
 from treeproof.cli.table import Table, read_table
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explainer import Explainer
+from treeproof.explanation import Abductive
 from treeproof.files import load_model, write_whole
 from treeproof.oracles import ORACLES
 from treeproof.parallel import track
@@ -186,7 +187,8 @@ def _enumerate(args: argparse.Namespace) -> int:
         if args.json:
             _say(json.dumps({"row": args.row, **result.to_dict()}))
         else:
-            kind = type(result).__name__.lower()
+            rules_out = isinstance(result, Abductive) and result.target is not None
+            kind = f"rules out {result.target}" if rules_out else type(result).__name__.lower()
             _say(f"{n:4d}  {kind:<12} {{{', '.join(result.feature_names)}}}")
     ended_early = results.complete is False
     if not args.json:
