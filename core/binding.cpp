@@ -37,7 +37,7 @@ constexpr int kDeepest = 20000;  // trees are walked recursively: deeper ones co
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
  public:
-  explicit Core(Forest forest) : forest_(std::move(forest)) {}
+  Core(Forest forest, bool tabulate) : forest_(std::move(forest)), table_(tabulate ? Table::make(forest_) : nullptr) {}
 
   const Forest& forest() const { return forest_; }
 
@@ -54,7 +54,7 @@ class Core {
     if (searcher) {
       searcher->forget();
     } else {
-      searcher = std::make_unique<Searcher>(forest_);
+      searcher = std::make_unique<Searcher>(forest_, table_.get());
     }
     const auto give_back = [this](Searcher* used) {
       const std::lock_guard lock(mutex_);
@@ -65,6 +65,7 @@ class Core {
 
  private:
   const Forest forest_;
+  const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Searcher>> idle_;
 };
@@ -73,7 +74,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
                    Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
                    const std::vector<std::vector<Word>>& left_sets, Array<std::uint8_t> exact, std::int64_t band,
-                   std::int64_t unit, bool majority) {
+                   std::int64_t unit, bool majority, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -96,7 +97,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
   if (forest.depth > kDeepest) throw std::invalid_argument("the forest is too deep");
-  return std::make_unique<Core>(std::move(forest));
+  return std::make_unique<Core>(std::move(forest), tabulate);
 }
 
 // Set from one thread to stop searches that run in others.
@@ -186,7 +187,7 @@ nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
   for (int f = 0; f < forest.n_features; ++f)
     if (found.kept[f]) kept.append(f);
   return nb::make_tuple(kept, found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
-                        found.near_ties);
+                        found.near_ties, found.longest_entailed, found.longest_refuted);
 }
 
 }  // namespace
@@ -205,8 +206,8 @@ NB_MODULE(_core, module) {
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),
            "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
-           "near_ties).");
+           "near_ties, longest_entailed, longest_refuted).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
              "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "exact"_a, "band"_a,
-             "unit"_a, "majority"_a);
+             "unit"_a, "majority"_a, "tabulate"_a);
 }

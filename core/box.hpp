@@ -77,6 +77,14 @@ struct Box {
     return n == forest.n_cells[f];
   }
 
+  // The next larger cell of a feature in the box, or -1.
+  Cell next_cell(const Forest& forest, int f, Cell cell) const {
+    if (forest.ordered[f]) return cell < high[f] ? cell + 1 : -1;
+    for (Cell next = cell + 1; next < forest.n_cells[f]; ++next)
+      if ((sets[forest.words_begin[f] + next / 64] >> (next % 64)) & 1U) return next;
+    return -1;
+  }
+
   // The point of the box with the least cell of each feature.
   std::vector<Cell> first_point(const Forest& forest) const {
     std::vector<Cell> point(low);

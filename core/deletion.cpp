@@ -1,5 +1,8 @@
 #include "deletion.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace treeproof {
 namespace {
 
@@ -31,11 +34,14 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
       continue;
     }
     box.free(forest, f);
+    const auto began = std::chrono::steady_clock::now();
     Outcome outcome = searcher.decide(box, claim, point, must_stop);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     result.boxes += outcome.boxes;
     result.near_ties += outcome.near_tie;
     if (outcome.status == Status::entailed) {
       ++result.entailed;
+      result.longest_entailed = std::max(result.longest_entailed, seconds);
       enough = std::move(outcome.used);
       continue;
     }
@@ -48,6 +54,7 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
       return result;
     }
     ++result.refuted;
+    result.longest_refuted = std::max(result.longest_refuted, seconds);
   }
   return result;
 }

@@ -14,6 +14,7 @@ struct Explanation {
   bool minimal = true;             // false: stopped; the kept features suffice, but perhaps fewer would
   std::uint32_t entailed = 0, refuted = 0, stopped = 0, remembered = 0, near_ties = 0;
   std::uint64_t boxes = 0;
+  double longest_entailed = 0, longest_refuted = 0;  // seconds of the longest query with that answer
 };
 
 Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,

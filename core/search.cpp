@@ -29,8 +29,9 @@ constexpr int kLocalPatience = 10;
 
 }  // namespace
 
-Searcher::Searcher(const Forest& forest)
+Searcher::Searcher(const Forest& forest, const Table* table)
     : forest_(forest),
+      table_(table),
       // The payments on a path stay below 2^29 in size, so that values fit 32 bits.
       largest_price_(std::min(1 << 18, (1 << 29) / forest.depth)),
       builder_(forest),
@@ -50,6 +51,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     outcome_.status = Status::stopped;
     return std::move(outcome_);
   }
+  if (table_ != nullptr) return table_->decide(box, claim, home);
   if (claim.kind == ClaimKind::stays) {
     for (const int rival : possible_rivals(box, claim.label)) {
       if (close(box, {{rival, claim.label}}, 0)) continue;

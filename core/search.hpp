@@ -10,12 +10,14 @@
 #include "lagrangian.hpp"
 #include "local_search.hpp"
 #include "residual.hpp"
+#include "table.hpp"
 
 namespace treeproof {
 
 class Searcher {
  public:
-  explicit Searcher(const Forest& forest);
+  // `table`, if not null, is that of the forest, and answers instead of a search.
+  explicit Searcher(const Forest& forest, const Table* table = nullptr);
 
   // Start on another instance: prices begin at 0 again. (Those of another instance helped with two classes and hurt with
   // many.)
@@ -45,6 +47,7 @@ class Searcher {
   std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;
 
   const Forest& forest_;
+  const Table* table_;
   std::int32_t largest_price_;
   ResidualBuilder builder_;
   LocalSearch local_;

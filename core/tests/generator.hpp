@@ -70,16 +70,19 @@ struct Model {
   std::vector<std::uint8_t> ordered;
   std::vector<Tree> trees;
   std::int64_t band = 0;
+  std::int64_t unit = 0;  // if not 0: what a pure leaf gives its class, and pure leaves are the exact ones
 
   int n_features() const { return static_cast<int>(n_cells.size()); }
 };
 
 // Of leaves, under mean vote; sums of the first three kinds are exact.
-enum class Values { eighths, pure, large, fractions, near_ties, huge, tiny, mixed };
+enum class Values { eighths, pure, large, fractions, near_ties, near_pure, huge, tiny, mixed };
+inline constexpr int kValues = 9;
 
-inline std::vector<double> random_values(Random& random, Values kind, int n_classes) {
+// `percent_pure`: of leaves of the kinds whose sums may round.
+inline std::vector<double> random_values(Random& random, Values kind, int n_classes, int percent_pure) {
   std::vector<double> values(n_classes, 0.0);
-  if (kind > Values::large && random.chance(30)) kind = Values::pure;  // as most leaves of grown trees are
+  if (kind > Values::large && random.chance(percent_pure)) kind = Values::pure;  // as most leaves of grown trees are
   switch (kind) {
     case Values::pure:
       values[random.below(n_classes)] = 1.0;
@@ -102,6 +105,16 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
       for (double& value : values) value = random.pick(some);
       break;
     }
+    case Values::near_pure: {  // almost a vote, a vote and almost nothing else, or a vote shared by two classes
+      const std::vector<double> whole{1.0, 1.0, std::nextafter(1.0, 0.0), std::nextafter(1.0, 2.0), 0.75, 0.5, 0.7};
+      const std::vector<double> nothing{0.0, 0.0, 0x1p-53, 0x1p-60, 1e-300};
+      for (double& value : values) value = random.pick(nothing);
+      const double most = random.pick(whole);
+      const int k = random.below(n_classes), j = random.below(n_classes);
+      if (random.chance(60)) values[j] = std::fabs(1.0 - most);
+      values[k] = most;
+      break;
+    }
     case Values::huge:
       for (double& value : values) value = random.between(-3, 3) * (random.chance(70) ? 5e307 : 1e300);
       break;
@@ -109,7 +122,7 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
       for (double& value : values) value = random.below(4) * (random.chance(50) ? 5e-324 : 1e-300);
       break;
     case Values::mixed:
-      for (double& value : values) value = std::ldexp(random.between(-9, 9) / 9.0, random.between(-70, 70));
+      for (double& value : values) value = std::ldexp(random.between(-9, 9) / 9.0, random.between(-70, 40));
       break;
   }
   return values;
@@ -160,8 +173,30 @@ inline void score(Model& model, Values kind) {
   }
 }
 
+// Where most exact leaves are pure, only these count as exact, so that sums over exact leaves are whole votes: what
+// _exact_leaves in treeproof.oracles.native does.
+inline void count_whole_votes(Model& model) {
+  const auto is_pure = [](const TwinNode& leaf) {
+    return std::count(leaf.values.begin(), leaf.values.end(), 1.0) == 1 &&
+           std::count(leaf.values.begin(), leaf.values.end(), 0.0) == std::ssize(leaf.values) - 1;
+  };
+  int n_exact = 0, n_pure = 0;
+  for (const Tree& tree : model.trees)
+    for (const TwinNode& node : tree) {
+      if (node.feature >= 0 || !node.exact) continue;
+      ++n_exact;
+      n_pure += is_pure(node);
+    }
+  if (2 * n_pure <= n_exact) return;
+  for (Tree& tree : model.trees)
+    for (TwinNode& node : tree) {
+      node.exact = node.exact && node.feature < 0 && is_pure(node);
+      if (node.exact) model.unit = *std::max_element(node.scores.begin(), node.scores.end());
+    }
+}
+
 struct Shape {
-  int n_trees, depth;
+  int n_trees, depth, percent_pure;
   std::vector<int> features;                         // that occur in trees
   std::vector<std::vector<std::vector<bool>>> sets;  // per feature of named values: the sets its splits choose from
 };
@@ -182,7 +217,8 @@ inline std::vector<bool> random_set(Random& random, Cell n) {
 inline int grow(Random& random, const Model& model, const Shape& shape, Values kind, Tree& tree, int depth) {
   const int at = static_cast<int>(tree.size());
   tree.emplace_back();
-  tree.back().values = random_values(random, model.vote == Vote::majority ? Values::pure : kind, model.n_classes);
+  const Values its_kind = model.vote == Vote::majority ? Values::pure : kind;
+  tree.back().values = random_values(random, its_kind, model.n_classes, shape.percent_pure);
   if (depth == 0 || shape.features.empty() || random.chance(12)) return at;
   const int f = random.pick(shape.features);
   const Cell n = model.n_cells[f];
@@ -227,13 +263,14 @@ inline Model random_model(Random& random) {
     room /= model.n_cells[f];
   }
 
-  Shape shape{hard ? random.between(12, 40) : random.between(1, 12), hard ? 5 : random.between(0, 4), {}, {}};
+  Shape shape{hard ? random.between(12, 40) : random.between(1, 12), hard ? 5 : random.between(0, 4),
+              random.pick(std::vector<int>{30, 70, 95}), {}, {}};
   for (int f = 0; f < n_features; ++f) {
     if (random.chance(hard ? 100 : 85)) shape.features.push_back(f);
     shape.sets.emplace_back();
     for (int i = 0; i < 4; ++i) shape.sets.back().push_back(random_set(random, model.n_cells[f]));
   }
-  const auto kind = static_cast<Values>(random.below(8));
+  const auto kind = static_cast<Values>(random.below(kValues));
   for (int t = 0; t < shape.n_trees; ++t) {
     if (t > 0 && random.chance(12)) {
       model.trees.push_back(Tree(random.pick(model.trees)));
@@ -245,6 +282,7 @@ inline Model random_model(Random& random) {
 
   if (model.vote == Vote::mean) {
     score(model, kind);
+    if (model.band > 0 && random.chance(75)) count_whole_votes(model);  // a forest may also do without
     return model;
   }
   for (Tree& tree : model.trees)
@@ -265,6 +303,7 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   forest.n_cells = model.n_cells;
   forest.ordered = model.ordered;
   forest.band = model.band;
+  forest.unit = model.unit;
   forest.vote = model.vote;
   // Features share a set of the same cells; it has the words of the largest of them.
   std::map<std::vector<Cell>, std::int32_t> known;

@@ -33,7 +33,7 @@ std::uint64_t seed_of_case = 0;
   } while (false)
 
 struct Counts {
-  std::uint64_t cases = 0, mean_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0;
+  std::uint64_t cases = 0, mean_votes = 0, whole_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
@@ -43,6 +43,7 @@ struct Counts {
     const std::pair<const char*, std::uint64_t> all[] = {
         {"cases", cases},
         {"of them mean votes", mean_votes},
+        {"of them with pure leaves as votes", whole_votes},
         {"labels", labels},
         {"boxes", boxes},
         {"scaled values", scaled_values},
@@ -267,14 +268,20 @@ void check_scale(Random& random, const Case& c) {
       const std::int64_t exact = difference(c, x, pair);
       CHECK(open || exact < least - c.bands[x], "a scaled sum below the target loses the pair, outside the band");
       CHECK(open || c.labels[x] != pair.winner, "a scaled sum below the target does not belong to a winner");
-      CHECK(!open || shift > 0 || exact >= least - c.bands[x], "where scaling is exact, so is the target");
+      const bool whole_votes = all_exact(c, x) && c.model.unit >> std::max(shift, 0) > 0;  // powers of two
+      CHECK(!open || (shift > 0 && !whole_votes) || exact >= least - c.bands[x],
+            "where scaling is exact, so is the target");
     }
     // Between two classes, the votes have the parity of the number of trees.
     const bool odd = (least + static_cast<std::int64_t>(c.model.trees.size())) % 2 != 0;
-    const std::int64_t reachable = least + (c.model.vote == Vote::majority && c.model.n_classes == 2 && odd);
-    CHECK(covers(target, reachable - c.model.band, shift) && !covers(target - 1, reachable - c.model.band, shift),
+    const std::int64_t votes = least + (c.model.n_classes == 2 && odd);
+    const std::int64_t reachable = (c.model.vote == Vote::majority ? votes : least) - c.model.band;
+    const std::int64_t exact_reachable = c.model.vote == Vote::majority ? votes
+                                         : c.model.unit != 0            ? votes * c.model.unit
+                                                                        : least;
+    CHECK(covers(target, reachable, shift) && !covers(target - 1, reachable, shift),
           "the target is the least integer above the exact one");
-    CHECK(covers(exact_target, reachable, shift) && !covers(exact_target - 1, reachable, shift),
+    CHECK(covers(exact_target, exact_reachable, shift) && !covers(exact_target - 1, exact_reachable, shift),
           "the target of exact leaves is the least integer above the exact one");
   }
   const std::int64_t unit = shift > 0 ? std::int64_t{1} << shift : 1;
@@ -843,6 +850,7 @@ void check_case(std::uint64_t seed) {
   check_explain(random, c, reused);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
+  counts.whole_votes += c.model.unit != 0;
 }
 
 int run(int argc, char** argv) {

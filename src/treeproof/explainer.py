@@ -354,9 +354,8 @@ class Explainer:
         return [f for f in ordering if f not in last] + last[::-1]
 
     def _stats(self, memory: Memory, start: float) -> Statistics:
-        c = memory.counts
-        seconds = time.perf_counter() - start
-        return Statistics(self._oracle.name, seconds, c.entailed, c.refuted, c.unknown, c.remembered, c.near_ties)
+        counts = {field: getattr(memory.counts, field) for field in memory.counts.__slots__}
+        return Statistics(self._oracle.name, time.perf_counter() - start, **counts)
 
     def _abductive(
         self, row: Rows, point: Cells, label: int, target: Any, found: Sufficient, stats: Statistics

@@ -18,8 +18,9 @@ class Statistics:
     """How a result was found.
 
     `entailed`, `refuted` and `unknown` count the oracle's answers, `remembered` the questions that earlier answers had
-    settled. `near_ties` counts answers that rest on float sums closer than rounding; they hold for trees added in their
-    own order, as scikit-learn does unless it predicts with several jobs.
+    settled; `longest_entailed` and `longest_refuted` are the seconds of the oracle's longest answers. `near_ties`
+    counts answers that rest on float sums closer than rounding; they hold for trees added in their own order, as
+    scikit-learn does unless it predicts with several jobs.
     """
 
     oracle: str
@@ -29,6 +30,8 @@ class Statistics:
     unknown: int
     remembered: int
     near_ties: int
+    longest_entailed: float
+    longest_refuted: float
 
 
 @dataclass(frozen=True, slots=True)

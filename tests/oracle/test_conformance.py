@@ -26,14 +26,15 @@ Factory = Callable[[CellForest], Oracle]
 
 ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests it is tried on
     "brute": (BruteOracle, 100),
-    "native": (NativeOracle, 2000),
+    "native": (lambda forest: NativeOracle(forest, tabulate=False), 2000),
+    "native-table": (NativeOracle, 300),
     "plain": (PlainOracle, 500),
     "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 500),
     "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 300),
     "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 200),
     "smt": (SmtOracle, 60),
 }
-MEAN = {"brute", "native", "plain", "smt"}
+MEAN = {"brute", "native", "native-table", "plain", "smt"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, "mean") for name in sorted(MEAN)]
 
 

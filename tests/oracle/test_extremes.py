@@ -68,7 +68,7 @@ def votes(rng, n):
 
 def check(forest: Forest, rng, n_queries: int) -> None:
     cells = Space.of(forest).discretise()
-    for oracle in (NativeOracle(cells), PlainOracle(cells)):
+    for oracle in (NativeOracle(cells), NativeOracle(cells, tabulate=False), PlainOracle(cells)):
         for _ in range(n_queries):
             query = random_query(rng, cells)
             answer = oracle.decide(query)
@@ -116,7 +116,7 @@ def test_every_tie_of_two_classes_goes_to_the_first():
         forest = build_forest([split("a", 0, first, second), split("a", 0, second, first)], columns=["a"],
                               classes=[0, 1], vote=vote)  # fmt: skip
         cells = Space.of(forest).discretise()
-        oracle = NativeOracle(cells)
+        oracle = NativeOracle(cells, tabulate=False)
         assert isinstance(oracle.decide(Query(cells.full, Stays(0))), Entailed)
         assert isinstance(oracle.decide(Query(cells.full, Never(1))), Entailed)
         assert isinstance(oracle.decide(Query(cells.full, Stays(1))), Refuted)

@@ -37,7 +37,7 @@ def random_case(seed: int, vote: str) -> tuple[tp.Explainer, list]:
         n_trees=int(rng.integers(1, 8)),
         categorical=bool(rng.random() < 0.3),
     )
-    return tp.Explainer(forest), random_row(rng, forest)
+    return tp.Explainer(forest, tabulate=bool(rng.random() < 0.2)), random_row(rng, forest)
 
 
 @given(seeds, votes)

@@ -63,7 +63,7 @@ def test_each_action_is_timed_on_each_row_in_turn(timing):
     calls = []
     actions = {name: lambda row, name=name: calls.append((name, row)) for name in "ab"}
     timed = timing.take_turns(actions, [1, 2], 2)
-    once = [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    once = [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
     assert calls == [("a", 1), ("b", 1), *once, *once]  # warm-up first
     assert [len(repeats) for repeats in timed["a"].raw] == [2, 2]
 

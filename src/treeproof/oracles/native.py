@@ -33,6 +33,8 @@ class Deletion:
     unknown: int
     remembered: int
     near_ties: int
+    longest_entailed: float
+    longest_refuted: float
 
 
 class PlainOracle:
@@ -41,7 +43,7 @@ class PlainOracle:
     name = "plain"
     _plain = True
 
-    def __init__(self, forest: CellForest) -> None:
+    def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
         source = forest.source
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
@@ -68,6 +70,7 @@ class PlainOracle:
             band=forest.band,
             unit=unit,
             majority=source.vote == "majority",
+            tabulate=tabulate,
         )
 
     def decide(self, query: Query) -> Answer:
@@ -99,10 +102,17 @@ class PlainOracle:
 
 
 class NativeOracle(PlainOracle):
-    """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads."""
+    """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
+
+    In a space of a few thousand points at most, such as one of few binary features, all labels are listed beforehand
+    and looked up, unless `tabulate` is false.
+    """
 
     name = "native"
     _plain = False
+
+    def __init__(self, forest: CellForest, *, tabulate: bool = True) -> None:
+        super().__init__(forest, tabulate=tabulate)
 
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""
@@ -122,10 +132,8 @@ class NativeOracle(PlainOracle):
         Another thread may stop it early by `cancel`, as a deadline would.
         """
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        features, minimal, *counts = self._core.explain(
-            list(point), label, list(order), chosen, _seconds_left(deadline), cancel
-        )
-        return Deletion(frozenset(features), minimal, *counts)
+        found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
+        return Deletion(frozenset(found[0]), *found[1:])
 
 
 def _seconds_left(deadline: float | None) -> float:

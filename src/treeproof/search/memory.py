@@ -7,6 +7,7 @@ sooner, never change it: results do not depend on what was asked before.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,13 +19,18 @@ from treeproof.query import Answer, Cells, Claim, Entailed, Oracle, Query, Refut
 
 @dataclass(slots=True)
 class Counts:
-    """How many questions had which outcome at the oracle, and how many were answered from memory."""
+    """How many questions had which outcome at the oracle, and how many were answered from memory.
+
+    The longest are seconds that one question with that outcome took.
+    """
 
     entailed: int = 0
     refuted: int = 0
     unknown: int = 0
     remembered: int = 0
     near_ties: int = 0
+    longest_entailed: float = 0.0
+    longest_refuted: float = 0.0
 
     def add(self, other: Deletion) -> None:
         """Count what a deletion inside the native core asked."""
@@ -33,6 +39,8 @@ class Counts:
         self.unknown += other.unknown
         self.remembered += other.remembered
         self.near_ties += other.near_ties
+        self.longest_entailed = max(self.longest_entailed, other.longest_entailed)
+        self.longest_refuted = max(self.longest_refuted, other.longest_refuted)
 
 
 class Memory:
@@ -78,8 +86,9 @@ class Memory:
                 self.counts.remembered += 1
                 return entailed
         query = Query(fix(self.forest, self.point, fixed), self.claim, self.deadline, self.point)
+        start = time.perf_counter()
         answer = self.oracle.decide(query)
-        self._remember(query, answer, fixed)
+        self._remember(query, answer, fixed, time.perf_counter() - start)
         return answer
 
     def smallest_core(self, inside: frozenset[int]) -> frozenset[int]:
@@ -92,18 +101,20 @@ class Memory:
         """Return the features in which the witness differs from the point."""
         return frozenset(f for f in self.features if witness.witness[f] != self.point[f])
 
-    def _remember(self, query: Query, answer: Answer, fixed: frozenset[int]) -> None:
+    def _remember(self, query: Query, answer: Answer, fixed: frozenset[int], seconds: float) -> None:
         if isinstance(answer, Unknown):
             self.counts.unknown += 1
             return
         self.counts.near_ties += answer.near_tie
         if isinstance(answer, Entailed):
             self.counts.entailed += 1
+            self.counts.longest_entailed = max(self.counts.longest_entailed, seconds)
             if not answer.core <= fixed:
                 raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
             self._cores.append((_mask(answer.core), answer))
             return
         self.counts.refuted += 1
+        self.counts.longest_refuted = max(self.counts.longest_refuted, seconds)
         inside = all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
         if not inside or not violates(self.claim, self.forest.label(answer.witness)):
             raise InternalError(f"{self.oracle.name}: a witness did not refute its query; please report this.")
