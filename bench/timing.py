@@ -51,8 +51,8 @@ def take_turns(
 ) -> dict[Any, Timed]:
     """Time the actions on the same rows: one action on all rows, then the next action, the whole `repeats` times over.
 
-    Not row by row: an action of a tenth of a millisecond would then mostly be timed refilling the caches that the action
-    before it emptied, which nobody who explains one row after the other waits for.
+    Not row by row: an action of a tenth of a millisecond would then mostly be timed refilling the caches that the other
+    action emptied, which nobody who explains one row after the other waits for.
     """
     rows = list(rows)
     timed = {name: Timed(raw=[[] for _ in rows]) for name in actions}

@@ -25,12 +25,13 @@ from treeproof.errors import (
     UnsupportedModelError,
     UnsupportedQueryError,
 )
-from treeproof.explainer import Enumeration, Explainer
+from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, Verdict
 from treeproof.files import load_forest, save_forest
 from treeproof.forest import Column, Forest
 from treeproof.importers import import_model
 from treeproof.majority import MajorityForestClassifier
+from treeproof.questions.listing import Enumeration
 from treeproof.space import Condition, Space
 
 __version__ = version("treeproof")

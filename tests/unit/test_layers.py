@@ -20,6 +20,8 @@ STAGES = [
     {"encodings"},
     {"oracles", "files"},
     {"search", "explanation"},
+    {"setting"},
+    {"questions"},
     {"explainer"},
     {"cli"},
 ]
