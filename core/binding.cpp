@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -30,6 +31,14 @@ using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T>
 std::vector<T> copy(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
+}
+
+// The places that are set, as a list.
+nb::list places(const std::vector<std::uint8_t>& flags) {
+  nb::list list;
+  for (std::size_t i = 0; i < flags.size(); ++i)
+    if (flags[i]) list.append(i);
+  return list;
 }
 
 constexpr int kDeepest = 20000;  // trees are walked recursively: deeper ones could exhaust a thread's stack
@@ -73,7 +82,8 @@ class Core {
 std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
                    Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
-                   const std::vector<std::vector<Word>>& left_sets, Array<std::uint8_t> exact, std::int64_t band,
+                   const std::vector<std::vector<Word>>& left_sets,
+                   const std::vector<std::vector<std::tuple<int, Cell, Cell, std::vector<Word>>>>& clauses, Array<std::uint8_t> exact, std::int64_t band,
                    std::int64_t unit, bool majority, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
@@ -90,6 +100,13 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   for (const std::vector<Word>& set : left_sets) {
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
+  }
+  for (const auto& literals : clauses) {
+    forest.clauses.emplace_back();
+    for (const auto& [f, low, high, words] : literals) {
+      forest.clauses.back().push_back({f, low, high, forest.literal_sets.size()});
+      forest.literal_sets.insert(forest.literal_sets.end(), words.begin(), words.end());
+    }
   }
   forest.exact = copy(exact);
   forest.band = band;
@@ -162,11 +179,8 @@ nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> 
   }
   if (stopper.interrupted()) throw nb::python_error();
   const char* const names[] = {"entailed", "refuted", "stopped"};
-  nb::list used;
-  for (int f = 0; f < forest.n_features; ++f)
-    if (outcome.used[f]) used.append(f);
-  return nb::make_tuple(names[static_cast<int>(outcome.status)], used, nb::cast(outcome.witness), outcome.label,
-                        outcome.near_tie, outcome.boxes);
+  return nb::make_tuple(names[static_cast<int>(outcome.status)], places(outcome.used), places(outcome.used_clauses),
+                        nb::cast(outcome.witness), outcome.label, outcome.near_tie, outcome.boxes);
 }
 
 nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
@@ -183,10 +197,7 @@ nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
     found = explain(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
-  nb::list kept;
-  for (int f = 0; f < forest.n_features; ++f)
-    if (found.kept[f]) kept.append(f);
-  return nb::make_tuple(kept, found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
+  return nb::make_tuple(places(found.kept), places(found.used_clauses), found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
                         found.near_ties, found.longest_entailed, found.longest_refuted);
 }
 
@@ -202,12 +213,12 @@ NB_MODULE(_core, module) {
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
       .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(),
            "seconds"_a, "plain"_a,
-           "Decide a claim over a box: (status, core, witness, label, near_tie, boxes).")
+           "Decide a claim over a box: (status, core, clauses, witness, label, near_tie, boxes).")
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),
-           "Subset-minimal features that keep the label: (features, minimal, entailed, refuted, stopped, remembered, "
+           "Subset-minimal features that keep the label: (features, clauses, minimal, entailed, refuted, stopped, remembered, "
            "near_ties, longest_entailed, longest_refuted).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "exact"_a, "band"_a,
+             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a, "band"_a,
              "unit"_a, "majority"_a, "tabulate"_a);
 }

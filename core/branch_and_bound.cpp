@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "clauses.hpp"
+
 namespace treeproof {
 namespace {
 
@@ -31,17 +33,18 @@ class Search {
         outcome_.status = Status::stopped;
         return false;
       }
-      const Box box = std::move(open.back());
+      Box box = std::move(open.back());
       open.pop_back();
       ++outcome_.boxes;
-      if (!examine(goal, box, open)) return false;
+      if (!examine(goal, std::move(box), open)) return false;
     }
     return true;
   }
 
  private:
   // Close the box, or split it into `open`; false if it was refuted.
-  bool examine(const std::vector<Pair>& goal, const Box& box, std::vector<Box>& open) {
+  bool examine(const std::vector<Pair>& goal, Box box, std::vector<Box>& open) {
+    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses)) return true;
     const std::size_t n_pairs = goal.size();
     upper_.assign(n_pairs, 0);
     lower_.assign(n_pairs, 0);
@@ -78,6 +81,14 @@ class Search {
     if (wins || branch_node < 0) {
       std::vector<Cell> point = box.first_point(forest_);
       const int label = forest_.label(point);
+      if (claim_.violated_by(label) && !keeps_clauses(forest_, point)) {
+        const Literal& literal = open_literal(forest_, box, point);
+        for (const bool truth : {false, true}) {
+          open.push_back(box);
+          restrict(forest_, open.back(), literal, truth);
+        }
+        return true;
+      }
       if (claim_.violated_by(label)) {
         outcome_.status = Status::refuted;
         outcome_.witness = std::move(point);
@@ -152,6 +163,7 @@ std::vector<std::vector<Pair>> goals_of(const Forest& forest, Claim claim) {
 Outcome decide_plainly(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop) {
   Outcome outcome;
   outcome.used.assign(forest.n_features, 0);
+  outcome.used_clauses.assign(forest.clauses.size(), 0);
   std::vector<std::uint8_t> restricted(forest.n_features);
   for (int f = 0; f < forest.n_features; ++f) restricted[f] = !box.is_full(forest, f);
   for (const std::vector<Pair>& goal : goals_of(forest, claim))

@@ -34,6 +34,7 @@ struct Outcome {
   std::vector<Cell> witness;       // refuted: a point of the box that violates the claim
   int label = -1;                  // refuted: its label
   std::vector<std::uint8_t> used;  // entailed: per feature, whether the proof used its restriction
+  std::vector<std::uint8_t> used_clauses;  // entailed: per clause, whether the proof used it
   bool near_tie = false;           // the answer rests on float sums inside the rounding band
   std::uint64_t boxes = 0;         // boxes examined
 };

@@ -21,6 +21,7 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
                     const Poll& must_stop) {
   Explanation result;
   result.kept = start;
+  result.used_clauses.assign(forest.clauses.size(), 0);
   Box box = Box::full(forest);
   for (int f = 0; f < forest.n_features; ++f)
     if (start[f]) box.fix(forest, f, point[f]);
@@ -43,6 +44,7 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
       ++result.entailed;
       result.longest_entailed = std::max(result.longest_entailed, seconds);
       enough = std::move(outcome.used);
+      result.used_clauses = std::move(outcome.used_clauses);
       continue;
     }
     result.kept[f] = 1;

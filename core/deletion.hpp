@@ -14,6 +14,7 @@ struct Explanation {
   bool minimal = true;             // false: stopped; the kept features suffice, but perhaps fewer would
   std::uint32_t entailed = 0, refuted = 0, stopped = 0, remembered = 0, near_ties = 0;
   std::uint64_t boxes = 0;
+  std::vector<std::uint8_t> used_clauses;  // per clause: the proof that the kept features suffice used it
   double longest_entailed = 0, longest_refuted = 0;  // seconds of the longest query with that answer
 };
 

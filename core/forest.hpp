@@ -19,6 +19,16 @@ struct Node {
   std::int32_t feature, cut, left, right;
 };
 
+// The cell of a feature lies in an interval that starts or ends where the domain does, if the feature is ordered; else in
+// a set, whose words start at `words` in Forest::literal_sets.
+struct Literal {
+  std::int32_t feature;
+  Cell low, high;
+  std::size_t words;
+};
+
+using Clause = std::vector<Literal>;
+
 struct Forest {
   int n_features = 0;
   int n_classes = 0;
@@ -34,6 +44,8 @@ struct Forest {
   std::int64_t band = 0;
   std::int64_t unit = 0;  // if not 0: exact leaves give this score to one class and 0 to the others, like a vote
   Vote vote = Vote::majority;
+  std::vector<Clause> clauses;      // rules between features that every point of the space keeps
+  std::vector<Word> literal_sets;
 
   // Derived from the fields above.
   std::vector<Node> nodes;               // feature, cut, left, right

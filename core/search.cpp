@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "clauses.hpp"
+
 namespace treeproof {
 namespace {
 
@@ -45,6 +47,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   must_stop_ = &must_stop;
   outcome_ = Outcome{};
   outcome_.used.assign(forest_.n_features, 0);
+  outcome_.used_clauses.assign(forest_.clauses.size(), 0);
   restricted_.resize(forest_.n_features);
   for (int f = 0; f < forest_.n_features; ++f) restricted_[f] = !box.is_full(forest_, f);
   if (must_stop()) {
@@ -124,6 +127,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
       return false;
     }
     ++outcome_.boxes;
+    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses)) return true;
     Pair pair{};
     bool closed = false;
     if (!choose_pair(box, pairs, here, pair, closed)) return closed || decide_exactly(box, pairs);
@@ -254,7 +258,7 @@ bool Searcher::finds_witness(const Level& level, const Box& box, std::vector<Cel
 // Evaluate the model itself; a point that violates the claim becomes the witness.
 bool Searcher::refutes(std::vector<Cell> point) {
   const int label = forest_.label(point);
-  if (!claim_.violated_by(label)) return false;
+  if (!claim_.violated_by(label) || !keeps_clauses(forest_, point)) return false;
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;

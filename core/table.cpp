@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "clauses.hpp"
+
 namespace treeproof {
 namespace {
 
 constexpr std::size_t kMostPoints = 4096;
 constexpr std::size_t kMostLeaves = 1U << 19;  // points times trees
+constexpr std::size_t kMostClauses = 64;       // one word of bits
 
 // Whether the winner at a point leads by no more than rounding can undo.
 bool is_near_tie(const Forest& forest, const std::vector<Cell>& point, int label) {
@@ -24,6 +27,7 @@ bool is_near_tie(const Forest& forest, const std::vector<Cell>& point, int label
 }  // namespace
 
 std::unique_ptr<const Table> Table::make(const Forest& forest) {
+  if (forest.clauses.size() > kMostClauses) return nullptr;
   std::size_t points = 1;
   for (const Cell n : forest.n_cells) {
     points *= n;
@@ -40,9 +44,12 @@ Table::Table(const Forest& forest) : forest_(forest), stride_(forest.n_features)
     points *= forest.n_cells[f];
   }
   label_.resize(points);
+  broken_.resize(points);
   near_.resize(points);
   for_each_point(Box::full(forest), [&](const std::vector<Cell>& point, std::size_t place) {
     label_[place] = forest.label(point);
+    for (std::size_t c = 0; c < forest.clauses.size(); ++c)
+      if (!keeps_clause(forest, forest.clauses[c], point)) broken_[place] |= Word{1} << c;
     near_[place] = is_near_tie(forest, point, label_[place]);
     return true;
   });
@@ -69,12 +76,19 @@ bool Table::for_each_point(const Box& box, const Visit& visit) const {
   }
 }
 
+bool Table::holds(const Box& box, Claim claim, Word kept) const {
+  return for_each_point(box, [&](const std::vector<Cell>&, std::size_t place) {
+    return (broken_[place] & kept) != 0 || !claim.violated_by(label_[place]);
+  });
+}
+
 Outcome Table::decide(const Box& box, Claim claim, const std::vector<Cell>& home) const {
   Outcome outcome;
   outcome.boxes = 1;
   outcome.used.assign(forest_.n_features, 0);
   int least = std::numeric_limits<int>::max();
   for_each_point(box, [&](const std::vector<Cell>& point, std::size_t place) {
+    if (broken_[place] != 0) return true;
     outcome.near_tie |= near_[place] != 0;
     if (!claim.violated_by(label_[place])) return true;
     int changes = 0;
@@ -92,17 +106,25 @@ Outcome Table::decide(const Box& box, Claim claim, const std::vector<Cell>& home
     outcome.near_tie = near_[place] != 0;
     return outcome;
   }
+  Word kept = ~Word{0};
   Box wider = box;
   for (int f = 0; f < forest_.n_features; ++f) {
     if (box.is_full(forest_, f)) continue;
     Box tried = wider;
     tried.free(forest_, f);
-    if (for_each_point(tried, [&](const std::vector<Cell>&, std::size_t place) {
-          return !claim.violated_by(label_[place]);
-        })) {
+    if (holds(tried, claim, kept)) {
       wider = std::move(tried);
     } else {
       outcome.used[f] = 1;
+    }
+  }
+  outcome.used_clauses.assign(forest_.clauses.size(), 0);
+  for (std::size_t c = 0; c < forest_.clauses.size(); ++c) {
+    const Word fewer = kept & ~(Word{1} << c);
+    if (holds(wider, claim, fewer)) {
+      kept = fewer;
+    } else {
+      outcome.used_clauses[c] = 1;
     }
   }
   return outcome;

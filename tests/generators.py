@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import CellForest
+from treeproof.cells import CellForest, Clause
 from treeproof.forest import Column, Forest, Vote
-from treeproof.query import Claim, Never, Query, Stays, violates
+from treeproof.query import Claim, Domain, Never, Query, Stays, violates
 from treeproof.space import Space
 
 THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 1.0 + 1e-12, float(np.float32(0.1)), 0.1, -2.0]
@@ -83,7 +83,24 @@ def random_query(rng: np.random.Generator, forest: CellForest) -> Query:
 
 def holds(forest: CellForest, query: Query) -> bool:
     """The query's answer, by enumeration."""
-    return not any(violates(query.claim, forest.label(p)) for p in itertools.product(*query.domains))
+    points = itertools.product(*query.domains)
+    return not any(violates(query.claim, forest.label(p)) for p in points if forest.allows(p))
+
+
+def random_clauses(rng: np.random.Generator, forest: CellForest) -> tuple[Clause, ...]:
+    """One to four rules between features, of one to three literals each; perhaps no point keeps them all."""
+
+    def literal() -> tuple[int, Domain]:
+        f = int(rng.choice([f for f, n in enumerate(forest.n_cells) if n > 1]))
+        n = forest.n_cells[f]
+        at = int(rng.integers(1, n))
+        if forest.ordered[f]:
+            return f, range(at) if rng.random() < 0.5 else range(at, n)
+        return f, frozenset(rng.permutation(n)[:at].tolist())
+
+    if all(n == 1 for n in forest.n_cells):
+        return ()
+    return tuple(tuple(literal() for _ in range(rng.integers(1, 4))) for _ in range(rng.integers(1, 5)))
 
 
 def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) -> Iterator[CellForest]:

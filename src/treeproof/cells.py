@@ -23,6 +23,8 @@ import numpy.typing as npt
 from treeproof.forest import LEAF, FloatArray, Forest, IntArray
 from treeproof.query import Domain
 
+Clause = tuple[tuple[int, Domain], ...]
+
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 LARGEST_EXPONENT = 900  # of a scale: 2**-900 divided by any number of trees is far from subnormal
 
@@ -49,6 +51,9 @@ class CellForest:
         Per node an integer for each class; meaningful at leaves.
     band
         Half-width of the rounding band; 0 when sums of scores decide every comparison.
+    clauses
+        Rules between features: of each clause, at least one literal holds at every point of the space. A literal says
+        that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
     """
 
     source: Forest
@@ -59,6 +64,7 @@ class CellForest:
     left_sets: tuple[frozenset[int], ...]
     scores: npt.NDArray[np.int64]
     band: int
+    clauses: tuple[Clause, ...] = ()
 
     @property
     def n_features(self) -> int:
@@ -88,6 +94,10 @@ class CellForest:
         domain = range(chosen[0], chosen[-1] + 1)
         assert len(domain) == len(chosen), "an ordered feature's domain has no holes"
         return domain
+
+    def allows(self, point: Sequence[int]) -> bool:
+        """Return whether a point keeps all rules between features."""
+        return all(any(point[f] in domain for f, domain in clause) for clause in self.clauses)
 
     def goes_left(self, node: int, cell: int) -> bool:
         """Return whether a cell of the node's feature goes left at `node`."""

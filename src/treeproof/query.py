@@ -56,12 +56,15 @@ class Query:
 class Entailed:
     """The claim holds. Restricting the features of `core` alone, as the query does, is enough for that.
 
+    `clauses`: those of the forest's rules between features that the proof used.
+
     `near_tie`: the proof met sums inside the rounding band and rests on the model's own float additions there, in
     tree order (a model that predicts with several jobs adds in any order).
     """
 
     core: frozenset[int]
     near_tie: bool = False
+    clauses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

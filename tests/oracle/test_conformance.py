@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from generators import cell_forests, holds, random_query
+from generators import cell_forests, holds, random_clauses, random_query
 from treeproof.build import build_forest, isin, split
 from treeproof.cells import CellForest
 from treeproof.forest import Column
@@ -36,6 +37,33 @@ ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests
 }
 MEAN = {"brute", "native", "native-table", "plain", "smt"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, "mean") for name in sorted(MEAN)]
+
+
+@pytest.mark.parametrize(("name", "vote"), CASES)
+def test_answers_respect_rules_between_features(name, vote):
+    make, n_forests = ORACLES[name]
+    outcomes, needed = set(), 0
+    for i, forest in enumerate(cell_forests(n_forests // 2, seed=12, vote=vote)):
+        rng = np.random.default_rng(i)
+        forest = replace(forest, clauses=random_clauses(rng, forest))
+        oracle = make(forest)
+        for _ in range(4):
+            query = random_query(rng, forest)
+            answer = oracle.decide(query)
+            outcomes.add(type(answer))
+            if isinstance(answer, Entailed):
+                relaxed = tuple(d if f in answer.core else forest.full[f] for f, d in enumerate(query.domains))
+                used = replace(forest, clauses=tuple(forest.clauses[c] for c in sorted(answer.clauses)))
+                assert holds(used, Query(relaxed, query.claim))
+                needed += not holds(replace(forest, clauses=()), query)
+            else:
+                assert isinstance(answer, Refuted)
+                assert forest.allows(answer.witness)
+                assert all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
+                assert forest.label(answer.witness) == answer.label
+                assert violates(query.claim, answer.label)
+    assert outcomes == {Entailed, Refuted}
+    assert needed > n_forests / 10, "rules must matter often enough"
 
 
 @pytest.mark.parametrize(("name", "vote"), CASES)

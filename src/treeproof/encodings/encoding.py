@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from treeproof.cells import Clause
 from treeproof.encodings.cnf import Formula, dimacs
 from treeproof.encodings.features import FeatureVariables
 from treeproof.query import Claim, Domain
@@ -24,11 +25,14 @@ class Encoding:
     cases
         Literals of which at least one holds in every model. They split the question into easier ones, which
         may be asked one after the other; empty if there is nothing to split.
+    clauses
+        A literal for each rule between features; the rule is in force where the literal is assumed.
     """
 
     formula: Formula
     features: tuple[FeatureVariables, ...]
     cases: tuple[int, ...] = ()
+    clauses: tuple[int, ...] = ()
 
     def dimacs(self, assumptions: Sequence[int], describe: Callable[[int, Domain], str]) -> str:
         """Return the formula and the assumptions as DIMACS text; comments say what variables mean."""
@@ -38,6 +42,17 @@ class Encoding:
             for variable, domain in variables.meanings()
         }
         return dimacs(self.formula, assumptions, meanings)
+
+
+def with_clauses(encoding: Encoding, clauses: Sequence[Clause]) -> Encoding:
+    """Return the encoding with rules between features added to its formula, each with a switch."""
+    switches = []
+    for number, clause in enumerate(clauses):
+        switch = encoding.formula.variable(f"rule {number + 1} is in force")
+        literals = [literal for feature, domain in clause for literal in encoding.features[feature].any_of(domain)]
+        encoding.formula.add(-switch, *literals)
+        switches.append(switch)
+    return replace(encoding, clauses=tuple(switches))
 
 
 class Encoder(Protocol):

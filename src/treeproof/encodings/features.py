@@ -26,6 +26,9 @@ class FeatureVariables(Protocol):
     def within(self, domain: Domain) -> list[int]:
         """Return literals that hold together iff the cell is in the domain, a proper part of the whole."""
 
+    def any_of(self, domain: Domain) -> list[int]:
+        """Return literals of which one holds iff the cell is in the domain, that of a literal of `CellForest.clauses`."""
+
     def cell(self, model: Sequence[int]) -> int:
         """Return the cell in a model: entry ``v - 1`` is positive iff variable v holds."""
 
@@ -66,6 +69,10 @@ class OrderVariables:
         if domain.start > 0:
             bounds.append(-self._not_above[domain.start - 1])
         return bounds
+
+    def any_of(self, domain: Domain) -> list[int]:
+        """Return the one bound of the domain, a proper part of the whole that starts or ends where it does."""
+        return OrderVariables.within(self, domain)
 
     def cell(self, model: Sequence[int]) -> int:
         """Return the first cell that the model does not put above; the order makes bisection right."""
@@ -154,6 +161,10 @@ class ValueVariables:
         if len(domain) == 1:
             return [self._values[min(domain)]]
         return [-variable for cell, variable in enumerate(self._values) if cell not in domain]
+
+    def any_of(self, domain: Domain) -> list[int]:
+        """Return the values."""
+        return [self._values[cell] for cell in sorted(domain)]
 
     def cell(self, model: Sequence[int]) -> int:
         """Return the value that holds."""

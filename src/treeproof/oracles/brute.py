@@ -22,7 +22,9 @@ class BruteOracle:
         for point in itertools.product(*query.domains):
             if query.deadline is not None and time.monotonic() >= query.deadline:
                 return Unknown("deadline")
+            if not self._forest.allows(point):
+                continue
             label = self._forest.label(point)
             if violates(query.claim, label):
                 return Refuted(tuple(point), label)
-        return Entailed(restricted(self._forest, query.domains))
+        return Entailed(restricted(self._forest, query.domains), clauses=frozenset(range(len(self._forest.clauses))))

@@ -14,7 +14,7 @@ from treeproof import _core
 from treeproof._core import Cancel
 from treeproof.cells import CellForest, exact_leaves
 from treeproof.errors import UnsupportedQueryError
-from treeproof.query import Answer, Cells, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query import Answer, Cells, Domain, Entailed, Query, Refuted, Stays, Unknown
 
 __all__ = ["Cancel", "Deletion", "NativeOracle", "PlainOracle"]
 
@@ -27,6 +27,7 @@ class Deletion:
     """What canonical deletion found: features that entail the claim, `minimal` unless the deadline came first."""
 
     features: frozenset[int]
+    clauses: frozenset[int]
     minimal: bool
     entailed: int
     refuted: int
@@ -66,6 +67,7 @@ class PlainOracle:
             scores=np.ascontiguousarray(forest.scores).ravel(),
             values=np.ascontiguousarray(source.values).ravel(),
             left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+            clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
             exact=exact.astype(np.uint8),
             band=forest.band,
             unit=unit,
@@ -84,7 +86,7 @@ class PlainOracle:
                 low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
             else:
                 sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
-        status, core, witness, label, near_tie, _ = self._core.decide(
+        status, core, clauses, witness, label, near_tie, _ = self._core.decide(
             low,
             high,
             sets,
@@ -95,10 +97,15 @@ class PlainOracle:
             self._plain,
         )
         if status == "entailed":
-            return Entailed(frozenset(core), near_tie)
+            return Entailed(frozenset(core), near_tie, frozenset(clauses))
         if status == "refuted":
             return Refuted(tuple(witness), label, near_tie)
         return Unknown("deadline")
+
+    def _literal(self, feature: int, domain: Domain, words: Sequence[int]) -> tuple[int, int, int, list[int]]:
+        if self._forest.ordered[feature]:
+            return feature, min(domain), max(domain), []
+        return feature, 0, 0, _bits(domain, words[feature])
 
 
 class NativeOracle(PlainOracle):
@@ -133,7 +140,7 @@ class NativeOracle(PlainOracle):
         """
         chosen = [int(f in start) for f in range(self._forest.n_features)]
         found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
-        return Deletion(frozenset(found[0]), *found[1:])
+        return Deletion(frozenset(found[0]), frozenset(found[1]), *found[2:])
 
 
 def _seconds_left(deadline: float | None) -> float:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from treeproof.cells import CellForest
 from treeproof.encodings.cardinality import CARDINALITIES, Cardinality
 from treeproof.encodings.compact import CompactEncoder
-from treeproof.encodings.encoding import Encoder, Encoding
+from treeproof.encodings.encoding import Encoder, Encoding, with_clauses
 from treeproof.encodings.paper import VOTES, PaperEncoder, Votes
 from treeproof.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted, solver_named
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
@@ -127,7 +127,7 @@ class SatOracle:
 
     def encoding(self, claim: Claim) -> Encoding:
         """Return the encoding of the claim's violation, the same one as for queries."""
-        return self._encoder.encode(claim)
+        return with_clauses(self._encoder.encode(claim), self.forest.clauses)
 
     def size(self, claim: Claim) -> tuple[int, int]:
         """Return the numbers of variables and clauses of the claim's formula, no instance included."""
@@ -145,15 +145,16 @@ class SatOracle:
             for feature in self._in_order(restricted(self.forest, query.domains))
             for literal in session.features[feature].within(query.domains[feature])
         }
-        result = session.run(list(owner), query.deadline)
+        result = session.run([*session.clauses, *owner], query.deadline)
         if result is None:
             return Unknown("deadline")
         if isinstance(result, frozenset):
-            return Entailed(frozenset(owner[literal] for literal in result))
+            core = frozenset(owner[literal] for literal in result if literal in owner)
+            return Entailed(core, clauses=frozenset(session.clauses.index(c) for c in result - owner.keys()))
         witness = tuple(variables.cell(result) for variables in session.features)
         label = self.forest.label(witness)
         inside = all(cell in domain for cell, domain in zip(witness, query.domains, strict=True))
-        if not inside or not violates(query.claim, label):
+        if not inside or not self.forest.allows(witness) or not violates(query.claim, label):
             raise InternalError("sat: a model of the formula did not refute the query; please report this.")
         return Refuted(witness, label)
 
@@ -179,6 +180,7 @@ class _Session:
     def __init__(self, encoding: Encoding, solver: str) -> None:
         # The formula itself is not kept: the solver has a copy, and many classes make many formulas.
         self.features = encoding.features
+        self.clauses = encoding.clauses
         self._solver = IncrementalSolver(solver, encoding.formula)
         self._cases = list(encoding.cases)
         self._excluded: dict[int, frozenset[int]] = {}
@@ -252,7 +254,7 @@ def to_dimacs(
     p cnf 11 13
     """
     encoding = oracle.encoding(query.claim)
-    assumptions = [
+    assumptions = list(encoding.clauses) + [
         literal
         for feature in sorted(restricted(oracle.forest, query.domains))
         for literal in encoding.features[feature].within(query.domains[feature])

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.cells import CellForest, exact_leaves, theta
+from treeproof.cells import CellForest, Clause, exact_leaves, theta
 from treeproof.errors import InternalError, MissingExtraError
 from treeproof.forest import LEAF
 from treeproof.query import (
@@ -126,6 +126,11 @@ class _ClaimSolver:
         self._context = context
         self._solver = z3.Solver(ctx=context)
         self._solver.from_string("\n".join([*_declarations(forest), *_rules(forest, claim)]))
+        self._clauses = [z3.Bool(f"rule {c}", context) for c in range(len(forest.clauses))]
+        declared = {f"x{f}": cell for f, cell in enumerate(self._cells)}
+        for literal, clause in zip(self._clauses, forest.clauses, strict=True):
+            text = f"(assert (=> rule {_clause_term(forest, clause)}))"
+            self._solver.add(z3.parse_smt2_string(text, decls=declared | {"rule": literal}, ctx=context))
 
     def decide(self, query: Query) -> Answer:
         assumed = {
@@ -133,7 +138,7 @@ class _ClaimSolver:
             for feature in sorted(restricted(self._forest, query.domains))
             for literal in self._restrict(feature, query.domains[feature])
         }
-        literals = [self._judged, *(literal for literal, _ in assumed.values())]
+        literals = [self._judged, *self._clauses, *(literal for literal, _ in assumed.values())]
         while True:
             if expired(query.deadline):
                 return Unknown("deadline")
@@ -142,11 +147,13 @@ class _ClaimSolver:
             if result == self._z3.unsat:
                 core = {literal.decl().name() for literal in self._solver.unsat_core()}
                 near_tie = self._judged.decl().name() in core
-                return Entailed(frozenset(assumed[name][1] for name in core & assumed.keys()), near_tie)
+                clauses = frozenset(c for c, clause in enumerate(self._clauses) if clause.decl().name() in core)
+                return Entailed(frozenset(assumed[name][1] for name in core & assumed.keys()), near_tie, clauses)
             if result == self._z3.unknown:
                 return self._undecided(query.deadline)
             point = self._point()
-            if any(cell not in domain for cell, domain in zip(point, query.domains, strict=True)):
+            inside = all(cell in domain for cell, domain in zip(point, query.domains, strict=True))
+            if not inside or not self._forest.allows(point):
                 raise InternalError(f"z3 gave the point {point}, which is outside the domains of the query.")
             label, leaves = self._forest.label(point), self._forest.leaves(point)
             surely = self._surely_violated(leaves)
@@ -298,6 +305,10 @@ def to_smtlib(
             lines.append(f";   {cell}: {_one_line(describe(feature, forest.only(feature, (cell,))))}")
         lines.append(declaration)
     lines += _rules(forest, query.claim)
+    if forest.clauses:
+        lines.append("; Rules between features.")
+    for number, clause in enumerate(forest.clauses, start=1):
+        lines.append(f"(assert (! {_clause_term(forest, clause)} :named rule-{number}))")
     taken: set[str] = set()
     for feature in sorted(restricted(forest, query.domains)):
         domain = query.domains[feature]
@@ -305,6 +316,10 @@ def to_smtlib(
         inside = _and(_domain_terms(forest, feature, domain))
         lines.append(f"(assert (! {inside} :named {_symbol(f'fix-{names[feature]}', feature, taken)}))")
     return "\n".join([*lines, "(check-sat)", ""])
+
+
+def _clause_term(forest: CellForest, clause: Clause) -> str:
+    return _or([_and(_domain_terms(forest, f, domain)) for f, domain in clause])
 
 
 def _declarations(forest: CellForest) -> Iterator[str]:
