@@ -95,9 +95,10 @@ class CellForest:
         assert len(domain) == len(chosen), "an ordered feature's domain has no holes"
         return domain
 
-    def allows(self, point: Sequence[int]) -> bool:
-        """Return whether a point keeps all rules between features."""
-        return all(any(point[f] in domain for f, domain in clause) for clause in self.clauses)
+    def allows(self, point: Sequence[int], clauses: Iterable[int] | None = None) -> bool:
+        """Return whether a point keeps all rules between features, or these ones."""
+        asked = self.clauses if clauses is None else [self.clauses[c] for c in clauses]
+        return all(any(point[f] in domain for f, domain in clause) for clause in asked)
 
     def goes_left(self, node: int, cell: int) -> bool:
         """Return whether a cell of the node's feature goes left at `node`."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
+from treeproof.constraints import read_declarations
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
@@ -15,8 +17,9 @@ from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.parallel import run_parallel
 from treeproof.query import Query, fix
-from treeproof.questions import change, listing, verdict, why
+from treeproof.questions import change, listing, review, verdict, why
 from treeproof.questions.listing import Enumeration, Kind
+from treeproof.questions.review import Review
 from treeproof.rows import as_rows
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
@@ -37,6 +40,17 @@ class Explainer:
         A smaller domain leaves fewer inputs to be proved right, so explanations get shorter.
     one_hot
         Feature name to the columns of which exactly one is 1; they count as one feature.
+    bounds
+        Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of named
+        values, to the values that occur.
+    constraints
+        Rules between features that every input keeps, such as ``"if smoker = 0 then packs = 0"`` or
+        ``"age >= 65 or pension = 0"``, or the path of a file with one rule on each line (it may also declare kinds:
+        ``age is ordinal``). Results name the rules that their proof used.
+    data
+        Rows as the model takes them; needed for ``domain="observed"``.
+    domain
+        ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
     oracle
         ``"native"`` (default), ``"sat"`` (majority vote only), ``"smt"`` (needs z3) or ``"brute"`` (tiny forests).
     **options
@@ -59,11 +73,25 @@ class Explainer:
         vote: Vote | None = None,
         kinds: Mapping[str | int, NumericKind] | None = None,
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
+        bounds: Mapping[str | int, Sequence[Any]] | None = None,
+        constraints: Sequence[str] | str | Path = (),
+        data: Any = None,
+        domain: Literal["all", "observed"] = "all",
         oracle: str = "native",
         **options: Any,
     ) -> None:
         forest = import_model(model, vote=vote)
-        space = Space.of(forest, kinds=kinds, one_hot=one_hot)
+        if isinstance(constraints, str | Path):
+            declared = read_declarations(constraints)
+            kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
+        if domain not in ("all", "observed"):
+            raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
+        if domain == "observed":
+            if data is None:
+                raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
+            observed = Space.of(forest, one_hot=one_hot).observed(as_rows(data, forest.columns))
+            bounds = {**observed, **(bounds or {})}
+        space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints)
         cells = space.discretise()
         self._setting = Setting(forest, space, cells, make_oracle(oracle, cells, **options))
 
@@ -215,6 +243,45 @@ class Explainer:
         The result is true or false in a condition, and carries a witness if it is false.
         """
         return verdict.judge(self._setting, self._setting.instance(x), features, timeout)
+
+    def review(
+        self,
+        x: Any = None,
+        claim: Any = None,
+        *,
+        label: Any = None,
+        timeout: float | None = None,
+    ) -> Review:
+        """Decide whether somebody else's explanation forces the prediction; if not, show an input and repair it.
+
+        Conditions are read as they are written: ``x <= 2.4`` is about the float64 number 2.4, and a counterexample
+        satisfies it exactly. The model rounds inputs to float32, so ``x > 2`` includes numbers that it sees as 2.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it. Without it, `label` must be given, and what does not hold is not repaired.
+        claim
+            Features by name or index (they keep their values in `x`), conditions such as ``"age <= 30"``,
+            ``"1 < width <= 3.5"``, ``"colour in {red, blue}"`` as a list or joined by "and", `Condition` objects, or an
+            `Abductive` explanation, be it of another row or of another model with the same features. The columns of a
+            one-hot group may be named as well.
+        label
+            Instead of a row: the label that the conditions should force.
+        timeout
+            Seconds. When they are over, what is not decided is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> review = tp.Explainer(forest).review(patient, ["chest-pain", "weight"])
+        >>> review.holds, review.repair.feature_names
+        (False, ('blocked-arteries', 'chest-pain'))
+        >>> tp.Explainer(forest).review(claim="weight <= 50 and chest-pain <= 0.5", label="No").holds
+        True
+        """
+        return review.review(self._setting, x, claim, label, timeout)
 
     def encode(
         self,

@@ -62,6 +62,7 @@ class Abductive:
     status: Literal["minimal", "sound"]
     n_features: int
     stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if not self.features:
@@ -72,6 +73,9 @@ class Abductive:
         return str(self.label) if self.target is None else f"{self.label}, not {self.target}"
 
     def _claim(self) -> str:
+        return self._proved() + _under(self.constraints)
+
+    def _proved(self) -> str:
         if not self.features:
             every = "the forest gives every input this label"
             return (
@@ -182,6 +186,7 @@ class Verdict:
     witness: tuple[Value, ...] | None
     witness_label: Label | None
     stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -192,13 +197,19 @@ class Verdict:
         if self.holds is None:
             return "Not decided: the time was up."
         if self.holds:
-            return f"Proved: these {len(self.features)} features force the prediction {self.label}."
+            are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
+            proved = f"Proved: {are} the prediction {self.label}."
+            return proved + _under(self.constraints)
         kept = f"with these {len(self.features)} features kept"
         return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "verdict", **asdict(self)}
+
+
+def _under(constraints: Sequence[str]) -> str:
+    return f" The proof uses: {'; '.join(constraints)}." if constraints else ""
 
 
 def _near_ties(stats: Statistics) -> str:

@@ -53,6 +53,9 @@ class Setting:
     def locate(self, row: Rows) -> Instance:
         """Return a float32 row, located in the space."""
         point = self.space.cells(row)
+        if not self.cells.allows(point):
+            broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
+            raise InputError(f"The row must keep the constraint {self.constraint(broken)!r}. It does not.")
         label = self.oracle.label if isinstance(self.oracle, NativeOracle) else self.cells.label
         return Instance(row, point, label(point))
 
@@ -78,6 +81,15 @@ class Setting:
         if isinstance(features, str):
             raise InputError(f"Features must be a list of names or indices. Got the string {features!r}.")
         return [self.space.index(feature) for feature in features]
+
+    def constraint(self, clause: int) -> str:
+        """Return the constraint, as it was declared, that a clause of the forest over cells comes from."""
+        return self.space.constraints[self.space.clauses[clause][0]].text
+
+    def constraints(self, clauses: Iterable[int]) -> tuple[str, ...]:
+        """Return the constraints that clauses come from, each once, in the order of their declaration."""
+        used = {self.space.clauses[clause][0] for clause in clauses}
+        return tuple(self.space.constraints[i].text for i in sorted(used))
 
     def names(self, features: Iterable[int]) -> tuple[str, ...]:
         """Return the names of features given by index."""

@@ -6,18 +6,22 @@ into cells, cells back into a concrete row, and a forest into a `CellForest`.
 
 from __future__ import annotations
 
+import itertools
+import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from treeproof.cells import CellForest, integer_scores
+from treeproof.cells import CellForest, Clause, integer_scores
+from treeproof.constraints import Constraint, intervals, parse_constraint
 from treeproof.errors import InputError
 from treeproof.forest import LARGEST, LEAF, FloatArray, Forest, Label, Rows
 from treeproof.query import Cells, Domain
+from treeproof.rules import Choice, ParsedCondition
 
 NumericKind = Literal["binary", "ordinal", "real"]
 Kind = Literal["binary", "ordinal", "real", "categorical"]
@@ -90,6 +94,9 @@ class Feature(Protocol):
     def show(self, row: Rows) -> str:
         """Return the feature's value in a row, readable."""
 
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the cells in which a condition is true; the others are cut so that it is false in them."""
+
 
 @dataclass(frozen=True, eq=False)
 class OrderedFeature:
@@ -120,7 +127,14 @@ class OrderedFeature:
             raise InputError(
                 f"Feature {self.name!r} was declared ordinal: it must be a whole number. Got {shortest(value)}."
             )
+        if not self._lowest <= value <= self._highs[-1]:
+            bounds = Condition(self.name, low=self._lowest, high=self._highs[-1])
+            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {shortest(value)}.")
         return bisect_left(self._highs, value)
+
+    @cached_property
+    def _lowest(self) -> float:
+        return float(self.lows[0])
 
     @cached_property
     def _highs(self) -> list[float]:
@@ -141,6 +155,11 @@ class OrderedFeature:
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
         return shortest(float(row[self.column]))
+
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the cells whose values all satisfy the condition."""
+        inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition)]
+        return frozenset(np.flatnonzero(np.any(inside, axis=0)).tolist()) if inside else frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +207,14 @@ class ValueFeature:
         """Return the named value in a row."""
         return str(self.labels[self.cell(row.tolist())])
 
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the values that satisfy the condition."""
+        if isinstance(condition, Choice):
+            return condition.places(self.labels)
+        raise InputError(
+            f"A condition on {self.name!r} must choose among its values, as in '{self.name} = {self.labels[0]}'."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -207,6 +234,7 @@ class Space:
 
     forest: Forest
     features: tuple[Feature, ...]
+    constraints: tuple[Constraint, ...] = ()
 
     @classmethod
     def of(
@@ -215,6 +243,8 @@ class Space:
         *,
         kinds: Mapping[str | int, NumericKind] | None = None,
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
+        bounds: Mapping[str | int, Sequence[Any]] | None = None,
+        constraints: Sequence[str] = (),
     ) -> Space:
         """Build the space of a forest.
 
@@ -226,6 +256,11 @@ class Space:
             Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers) or ``"real"``, the default.
         one_hot
             Feature name to the columns of which exactly one is 1 and the others are 0; they become one feature.
+        bounds
+            Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of
+            named values, to the values that occur.
+        constraints
+            Rules between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.constraints`.
         """
         declared: dict[int, NumericKind] = {}
         for given, kind in (kinds or {}).items():
@@ -238,23 +273,31 @@ class Space:
                 raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
             declared[column] = kind
         groups = _groups(forest, one_hot or {}, declared)
+        parts = _parts(forest, groups)
+        names = [name for name, _ in parts]
+        if isinstance(constraints, str):
+            raise InputError(f"Constraints must be a list of rules. Got the string {constraints!r}.")
+        rules = tuple(parse_constraint(text, names) for text in constraints)
+        allowed = {_named(given, names): limits for given, limits in (bounds or {}).items()}
         thresholds = _thresholds(forest)
         features: list[Feature] = []
-        for j, column_ in enumerate(forest.columns):
+        for f, (name, columns) in enumerate(parts):
+            j = columns[0]
+            categories = forest.columns[j].categories
+            if j not in groups and categories is None:
+                cuts = np.concatenate([thresholds[j], _cuts(rules, f)])
+                limits = _limits(name, allowed.get(f, (None, None)))
+                features.append(_ordered(name, declared.get(j, "real"), j, cuts, limits))
+                continue
             if j in groups:
-                name, members = groups[j]
-                if j == members[0]:
-                    labels = tuple(forest.columns[m].name for m in members)
-                    features.append(ValueFeature(name, members, labels, np.eye(len(members))))
-            elif column_.categories is not None:
-                points = np.arange(len(column_.categories), dtype=np.float64)[:, None]
-                features.append(ValueFeature(column_.name, (j,), column_.categories, points))
+                values = ValueFeature(
+                    name, columns, tuple(forest.columns[c].name for c in columns), np.eye(len(columns))
+                )
             else:
-                features.append(_ordered(column_.name, declared.get(j, "real"), j, thresholds[j]))
-        names = [feature.name for feature in features]
-        if len(set(names)) < len(names):
-            raise InputError(f"Feature names must differ. Got {names}.")
-        return cls(forest, tuple(features))
+                assert categories is not None
+                values = ValueFeature(name, columns, categories, np.arange(len(categories), dtype=np.float64)[:, None])
+            features.append(_chosen(values, allowed.get(f, values.labels)))
+        return cls(forest, tuple(features), rules)
 
     @property
     def n_features(self) -> int:
@@ -273,15 +316,7 @@ class Space:
 
     def index(self, feature: Any) -> int:
         """Return the index of a feature given by name or index."""
-        if isinstance(feature, str):
-            if feature in self.names:
-                return self.names.index(feature)
-            raise InputError(f"A feature must be one of {list(self.names)}. Got {feature!r}.")
-        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
-            if 0 <= feature < self.n_features:
-                return int(feature)
-            raise InputError(f"A feature index must be between 0 and {self.n_features - 1}. Got {feature}.")
-        raise InputError(f"A feature must be given by name or index. Got {feature!r}.")
+        return _named(feature, self.names)
 
     def cells(self, row: Rows) -> Cells:
         """Return the cell of each feature that a row lies in."""
@@ -294,6 +329,20 @@ class Space:
         for feature, cell in zip(self.features, cells, strict=True):
             row[list(feature.columns)] = feature.values(cell, near)
         return row
+
+    def observed(self, rows: Rows) -> dict[str | int, Sequence[Any]]:
+        """Return bounds, as `Space.of` takes them, that just hold the rows."""
+        if len(rows) == 0:
+            raise InputError("The observed rows must be at least one. Got none.")
+        bounds: dict[str | int, Sequence[Any]] = {}
+        for feature in self.features:
+            values = rows[:, list(feature.columns)]
+            if isinstance(feature, ValueFeature):
+                cells = {feature.cell(row.tolist()) for row in np.unique(rows, axis=0)}
+                bounds[feature.name] = [feature.labels[cell] for cell in sorted(cells)]
+            else:
+                bounds[feature.name] = (float(values.min()), float(values.max()))
+        return bounds
 
     def discretise(self) -> CellForest:
         """Return the forest over the cells of this space; ``discretise().label(cells(x)) == predict_index([x])``."""
@@ -318,7 +367,7 @@ class Space:
                 )
                 cut[node] = left_sets.setdefault(goes_left, len(left_sets))
         scores, band = integer_scores(forest)
-        return CellForest(
+        cells = CellForest(
             source=forest,
             n_cells=tuple(f.n_cells for f in self.features),
             ordered=tuple(isinstance(f, OrderedFeature) for f in self.features),
@@ -328,6 +377,44 @@ class Space:
             scores=scores,
             band=band,
         )
+        return replace(cells, clauses=tuple(clause for _, clause in self.clauses)) if self.constraints else cells
+
+    @cached_property
+    def clauses(self) -> tuple[tuple[int, Clause], ...]:
+        """The constraints as clauses over cells, each with the index of its constraint."""
+        return tuple((i, clause) for i, rule in enumerate(self.constraints) for clause in self._clauses_of(rule))
+
+    def _clauses_of(self, rule: Constraint) -> Iterator[Clause]:
+        """Yield clauses that together say that at least one condition is true or one of `unless` false."""
+        true_in: dict[int, frozenset[int]] = {}
+        for condition, negated in [(c, True) for c in rule.unless] + [(c, False) for c in rule.conditions]:
+            feature = self.features[condition.feature]
+            cells = feature.satisfying(condition)
+            if negated:
+                cells = frozenset(range(feature.n_cells)) - cells
+            true_in[condition.feature] = true_in.get(condition.feature, frozenset()) | cells
+        if any(len(cells) == self.features[f].n_cells for f, cells in true_in.items()):
+            return  # nothing breaks it
+        # An ordered feature must avoid each gap between its cells: one clause for each choice of gaps.
+        choices = [[(f, literals) for literals in self._literals(f, cells)] for f, cells in sorted(true_in.items())]
+        for chosen in itertools.product(*choices):
+            clause = tuple((f, domain) for f, literals in chosen for domain in literals)
+            if not clause:
+                raise InputError(f"A constraint must be kept by some input. Got {rule.text!r}, which none can keep.")
+            yield clause
+
+    def _literals(self, f: int, cells: frozenset[int]) -> list[list[Domain]]:
+        """Return lists of domains: the cell is among `cells` iff each list has a domain that it lies in."""
+        n = self.features[f].n_cells
+        if isinstance(self.features[f], ValueFeature):
+            return [[cells] if cells else []]
+        others = set(range(n)) - cells
+        starts = sorted(cell for cell in others if cell - 1 not in others)
+        ends = sorted(cell for cell in others if cell + 1 not in others)
+        return [
+            [domain for domain in (range(start), range(end + 1, n)) if len(domain) > 0]
+            for start, end in zip(starts, ends, strict=True)
+        ]
 
 
 def shortest(value: float) -> str:
@@ -344,10 +431,18 @@ def shortest(value: float) -> str:
     return text if np.float32(float(text)) == number else repr(float(number))
 
 
-def _ordered(name: str, kind: NumericKind, column: int, thresholds: FloatArray) -> OrderedFeature:
+def _ordered(
+    name: str, kind: NumericKind, column: int, thresholds: FloatArray, limits: tuple[float, float]
+) -> OrderedFeature:
     """Cut the domain of a numeric column at the thresholds that have values on both sides."""
     low, high = (0.0, 1.0) if kind == "binary" else (-float(LARGEST), float(LARGEST))
     whole = kind != "real"
+    low = max(low, math.ceil(limits[0]) if whole and math.isfinite(limits[0]) else limits[0])
+    high = min(high, math.floor(limits[1]) if whole and math.isfinite(limits[1]) else limits[1])
+    if low > high:
+        raise InputError(
+            f"The bounds of {name!r} must leave some {kind} value. Got {shortest(low)} to {shortest(high)}."
+        )
     cuts = np.unique(np.floor(thresholds) if whole else thresholds)
     cuts = cuts[(cuts >= low) & (cuts < high)]
     after = np.nextafter(cuts.astype(np.float32), np.float32(np.inf)).astype(np.float64)
@@ -358,6 +453,75 @@ def _ordered(name: str, kind: NumericKind, column: int, thresholds: FloatArray) 
         lows=np.append(low, np.ceil(after) if whole else after),
         highs=np.append(cuts, high),
     )
+
+
+def _cuts(rules: Sequence[Constraint], feature: int) -> list[float]:
+    """Return values of an ordered feature behind which a condition of some rule becomes true or false."""
+    ends = [
+        end
+        for rule in rules
+        for condition in (*rule.unless, *rule.conditions)
+        if condition.feature == feature
+        for low, high in intervals(condition)
+        for end in (float(np.nextafter(np.float32(low), np.float32(-np.inf))), high)
+    ]
+    return [end for end in ends if math.isfinite(end)]
+
+
+def _limits(name: str, given: Sequence[Any]) -> tuple[float, float]:
+    """Return bounds as float32 values; None is an open end."""
+    try:
+        low, high = given
+        with np.errstate(over="ignore"):
+            ends = (
+                -math.inf if low is None else float(np.float32(low)),
+                math.inf if high is None else float(np.float32(high)),
+            )
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The bounds of {name!r} must be two numbers (low, high), or None for an open end. Got {given!r}."
+        ) from None
+    if not ends[0] <= ends[1]:
+        raise InputError(f"The bounds of {name!r} must be in order. Got {given!r}.")
+    return ends
+
+
+def _chosen(feature: ValueFeature, given: Sequence[Any]) -> ValueFeature:
+    """Return a feature of named values with these values only."""
+    unknown = [value for value in given if value not in feature.labels]
+    if isinstance(given, str) or unknown or not len(given):
+        raise InputError(
+            f"The bounds of {feature.name!r} must be a list of some of {list(feature.labels)}. Got {given!r}."
+        )
+    places = [i for i, label in enumerate(feature.labels) if label in given]
+    return replace(feature, labels=tuple(feature.labels[i] for i in places), points=feature.points[places])
+
+
+def _parts(forest: Forest, groups: Mapping[int, tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return name and columns of each feature, in the order of their first columns."""
+    parts: list[tuple[str, tuple[int, ...]]] = []
+    for j, column in enumerate(forest.columns):
+        if j not in groups:
+            parts.append((column.name, (j,)))
+        elif j == groups[j][1][0]:
+            parts.append(groups[j])
+    names = [name for name, _ in parts]
+    if len(set(names)) < len(names):
+        raise InputError(f"Feature names must differ. Got {names}.")
+    return parts
+
+
+def _named(feature: Any, names: Sequence[str]) -> int:
+    """Return the index of a feature given by name or index."""
+    if isinstance(feature, str):
+        if feature in names:
+            return names.index(feature)
+        raise InputError(f"A feature must be one of {list(names)}. Got {feature!r}.")
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+        if 0 <= feature < len(names):
+            return int(feature)
+        raise InputError(f"A feature index must be between 0 and {len(names) - 1}. Got {feature}.")
+    raise InputError(f"A feature must be given by name or index. Got {feature!r}.")
 
 
 def _thresholds(forest: Forest) -> list[FloatArray]:

@@ -25,4 +25,5 @@ def judge(setting: Setting, instance: Instance, features: Iterable[str | int], t
         witness=witness,
         witness_label=other,
         stats=setting.statistics(memory, start),
+        constraints=setting.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
     )

@@ -37,4 +37,5 @@ def make_abductive(
         status=found.status,
         n_features=space.n_features,
         stats=stats,
+        constraints=setting.constraints(found.clauses),
     )

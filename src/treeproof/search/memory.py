@@ -3,18 +3,33 @@
 A question is a set of features fixed at the instance's values. A known witness that agrees with the instance on all of
 them refutes it; a known sufficient set inside it entails it. Both are facts, so they can only make an answer come
 sooner, never change it: results do not depend on what was asked before.
+
+The other features are free: each may take any cell, or, if `free` says so, only some cells, its own always among them.
+Freeing one more feature then never takes a point away, which is all that the searches rely on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
 from treeproof.oracles.native import Cancel, Deletion
-from treeproof.query import Answer, Cells, Claim, Entailed, Oracle, Query, Refuted, Unknown, fix, violates
+from treeproof.query import (
+    Answer,
+    Cells,
+    Claim,
+    Domain,
+    Entailed,
+    Oracle,
+    Query,
+    Refuted,
+    Unknown,
+    restricted,
+    violates,
+)
 
 
 @dataclass(slots=True)
@@ -46,6 +61,9 @@ class Counts:
 class Memory:
     """Asks the oracle about sets of fixed features of one point, and remembers its answers.
 
+    `free` has the cells that each feature may take where it is not fixed; by default all. The point's own cell must be
+    among them. Those of an ordered feature may have holes here, though not in a query.
+
     Sets of features are kept as bit masks: memory is scanned for every question.
     """
 
@@ -57,6 +75,7 @@ class Memory:
         claim: Claim,
         deadline: float | None = None,
         cancel: Cancel | None = None,
+        free: Sequence[Domain] | None = None,
     ) -> None:
         self.forest = forest
         self.point = point
@@ -65,6 +84,10 @@ class Memory:
         self.cancel = cancel
         self.counts = Counts()
         self.oracle = oracle
+        self.free = forest.full if free is None else tuple(free)
+        self.limited = restricted(forest, self.free)
+        assert all(cell in domain for cell, domain in zip(point, self.free, strict=True)), "a feature may stay as it is"
+        self.home = tuple(forest.only(f, (cell,)) for f, cell in enumerate(point))
         # Each with the features in which it differs from the point.
         self._witnesses: list[tuple[int, Refuted]] = []
         self._cores: list[tuple[int, Entailed]] = []
@@ -75,7 +98,10 @@ class Memory:
         return frozenset(range(self.forest.n_features))
 
     def ask(self, fixed: frozenset[int]) -> Answer:
-        """Does the claim hold with these features fixed at the point and all others free?"""
+        """Does the claim hold with these features fixed at the point and all others free?
+
+        The core of an answer names fixed features only; that the others keep to their free cells goes without saying.
+        """
         wanted = _mask(fixed)
         for differs, refuted in reversed(self._witnesses):
             if not differs & wanted:
@@ -85,11 +111,38 @@ class Memory:
             if not core & ~wanted:
                 self.counts.remembered += 1
                 return entailed
-        query = Query(fix(self.forest, self.point, fixed), self.claim, self.deadline, self.point)
-        start = time.perf_counter()
-        answer = self.oracle.decide(query)
-        self._remember(query, answer, fixed, time.perf_counter() - start)
+        answer = self.decide(tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point))))
+        if isinstance(answer, Refuted):
+            self._witnesses.append((_mask(self.differences(answer)), answer))
+        elif isinstance(answer, Entailed):
+            if not answer.core <= fixed | self.limited:
+                raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
+            answer = replace(answer, core=answer.core & fixed)
+            self._cores.append((_mask(answer.core), answer))
         return answer
+
+    def decide(self, domains: Sequence[Domain]) -> Answer:
+        """Does the claim hold for every point of these domains? Those of ordered features may have holes.
+
+        The oracle is asked about the domains with their holes filled. A witness in a hole says nothing, so the parts
+        on both sides of it are asked about instead.
+        """
+        answer = self._decide(
+            tuple(_filled(domain) if self.forest.ordered[f] else domain for f, domain in enumerate(domains))
+        )
+        if not isinstance(answer, Refuted):
+            return answer
+        astray = next((f for f, domain in enumerate(domains) if answer.witness[f] not in domain), None)
+        if astray is None:
+            return answer
+        hole = answer.witness[astray]
+        proof = Entailed(frozenset({astray}))
+        for side in ({c for c in domains[astray] if c < hole}, {c for c in domains[astray] if c > hole}):
+            part = self.decide((*domains[:astray], frozenset(side), *domains[astray + 1 :]))
+            if not isinstance(part, Entailed):
+                return part
+            proof = Entailed(proof.core | part.core, proof.near_tie or part.near_tie, proof.clauses | part.clauses)
+        return proof
 
     def smallest_core(self, inside: frozenset[int]) -> frozenset[int]:
         """Return the smallest set inside `inside`, itself sufficient, that is known to be sufficient."""
@@ -101,24 +154,30 @@ class Memory:
         """Return the features in which the witness differs from the point."""
         return frozenset(f for f in self.features if witness.witness[f] != self.point[f])
 
-    def _remember(self, query: Query, answer: Answer, fixed: frozenset[int], seconds: float) -> None:
+    def _decide(self, domains: tuple[Domain, ...]) -> Answer:
+        """Return the oracle's answer, counted and checked."""
+        start = time.perf_counter()
+        answer = self.oracle.decide(Query(domains, self.claim, self.deadline, self.point))
+        seconds = time.perf_counter() - start
         if isinstance(answer, Unknown):
             self.counts.unknown += 1
-            return
+            return answer
         self.counts.near_ties += answer.near_tie
         if isinstance(answer, Entailed):
             self.counts.entailed += 1
             self.counts.longest_entailed = max(self.counts.longest_entailed, seconds)
-            if not answer.core <= fixed:
-                raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
-            self._cores.append((_mask(answer.core), answer))
-            return
+            return answer
         self.counts.refuted += 1
         self.counts.longest_refuted = max(self.counts.longest_refuted, seconds)
-        inside = all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
-        if not inside or not violates(self.claim, self.forest.label(answer.witness)):
+        inside = all(cell in domain for cell, domain in zip(answer.witness, domains, strict=True))
+        allowed = inside and self.forest.allows(answer.witness)
+        if not allowed or not violates(self.claim, self.forest.label(answer.witness)):
             raise InternalError(f"{self.oracle.name}: a witness did not refute its query; please report this.")
-        self._witnesses.append((_mask(self.differences(answer)), answer))
+        return answer
+
+
+def _filled(domain: Domain) -> range:
+    return domain if isinstance(domain, range) else range(min(domain), max(domain) + 1)
 
 
 def _mask(features: Iterable[int]) -> int:

@@ -21,10 +21,14 @@ from treeproof.search.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """Features whose values alone force the claim; `minimal` unless the deadline came first."""
+    """Features whose values alone force the claim; `minimal` unless the deadline came first.
+
+    `clauses` are the rules between features that the proof of that used.
+    """
 
     features: frozenset[int]
     status: Literal["minimal", "sound"]
+    clauses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +49,26 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
     if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
         deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
         memory.counts.add(deletion)
-        return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound")
+        clauses = deletion.clauses if deletion.entailed else _clauses_used(memory, kept)
+        return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound", clauses)
     for feature in order:
         if feature not in kept:
             continue
         answer = memory.ask(kept - {feature})
         if isinstance(answer, Unknown):
-            return Sufficient(memory.smallest_core(kept), "sound")
+            kept = memory.smallest_core(kept)
+            return Sufficient(kept, "sound", _clauses_used(memory, kept))
         if isinstance(answer, Entailed):
             kept -= {feature}
-    return Sufficient(kept, "minimal")
+    return Sufficient(kept, "minimal", _clauses_used(memory, kept))
+
+
+def _clauses_used(memory: Memory, features: frozenset[int]) -> frozenset[int]:
+    """Return the rules between features that a known proof of sufficiency used."""
+    if not memory.forest.clauses or features == memory.features:
+        return frozenset()
+    answer = memory.ask(features)  # known, so remembered
+    return answer.clauses if isinstance(answer, Entailed) else frozenset(range(len(memory.forest.clauses)))
 
 
 def contrastive(memory: Memory, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
