@@ -37,6 +37,7 @@ struct Counts {
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
+  std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0;
 
   void print() const {
@@ -63,6 +64,9 @@ struct Counts {
         {"queries that split boxes", split},
         {"queries with near-ties", near_ties},
         {"cores below all restrictions", smaller_cores},
+        {"queries with clauses", clause_queries},
+        {"queries that need clauses", clauses_needed},
+        {"tables", tables},
         {"explanations", explanations},
         {"explanations stopped", stopped_explanations},
     };
@@ -712,6 +716,79 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
   }
 }
 
+// One to four clauses of one to three literals; perhaps no point keeps them all.
+void add_clauses(Random& random, Forest& forest) {
+  const int n = random.between(1, 4);
+  for (int i = 0; i < n; ++i) {
+    Clause clause;
+    const int literals = random.between(1, 3);
+    for (int j = 0; j < literals; ++j) {
+      const int f = random.below(forest.n_features);
+      const Cell last = forest.n_cells[f] - 1;
+      Literal literal{f, 0, last, forest.literal_sets.size()};
+      if (last > 0) (random.chance(50) ? literal.low : literal.high) = random.between(1, last) - (literal.low == 0);
+      if (literal.low == 0 && literal.high == last && last > 0) literal.high = last - 1;
+      for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w)
+        forest.literal_sets.push_back(static_cast<Word>(random.below(1 << 16)));
+      clause.push_back(literal);
+    }
+    forest.clauses.push_back(clause);
+  }
+}
+
+bool keeps(const Forest& forest, const Clause& clause, const Point& point) {
+  for (const Literal& literal : clause) {
+    const Cell cell = point[literal.feature];
+    if (forest.ordered[literal.feature] ? literal.low <= cell && cell <= literal.high
+                                        : (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U)
+      return true;
+  }
+  return false;
+}
+
+// Rules between features: a point that breaks one is no point of the space.
+void check_clauses(Random& random, const Case& c) {
+  Forest forest = c.forest;
+  add_clauses(random, forest);
+  const auto holds_under = [&](const Allowed& allowed, Claim claim, const Flags& used) {
+    for (const std::size_t x : c.inside(allowed)) {
+      bool inside = true;
+      for (std::size_t i = 0; i < forest.clauses.size(); ++i)
+        inside = inside && (!used[i] || keeps(forest, forest.clauses[i], c.points[x]));
+      if (inside && violates(claim, c.labels[x])) return false;
+    }
+    return true;
+  };
+  const Flags all(forest.clauses.size(), 1);
+  const std::unique_ptr<const Table> table = Table::make(forest);
+  Searcher searcher(forest), looking_up(forest, table.get());
+  for (int i = 0; i < 3; ++i) {
+    const auto [allowed, claim] = random_query(random, c);
+    const Box box = box_of(c, allowed);
+    const Point home = random_point(random, c.full());
+    for (const Outcome& outcome :
+         {searcher.decide(box, claim, home, never_stop), looking_up.decide(box, claim, home, never_stop),
+          decide_plainly(forest, box, claim, never_stop)}) {
+      CHECK((outcome.status == Status::entailed) == holds_under(allowed, claim, all), "the status under clauses");
+      if (outcome.status == Status::refuted) {
+        CHECK(contains(allowed, outcome.witness) && violates(claim, c.labels[c.index(outcome.witness)]) &&
+                  outcome.label == c.labels[c.index(outcome.witness)],
+              "the witness refutes the claim");
+        CHECK(std::all_of(forest.clauses.begin(), forest.clauses.end(),
+                          [&](const Clause& clause) { return keeps(forest, clause, outcome.witness); }),
+              "the witness keeps the clauses");
+        continue;
+      }
+      CHECK(is_subset(outcome.used, restricted_of(c, allowed)), "only restrictions can be used");
+      CHECK(holds_under(relaxed(c, allowed, outcome.used), claim, outcome.used_clauses),
+            "the restrictions and clauses used are enough");
+    }
+    ++counts.clause_queries;
+    counts.clauses_needed += holds_under(allowed, claim, all) && !holds(c, allowed, claim);
+  }
+  counts.tables += table != nullptr;
+}
+
 bool suffices(const Case& c, const Point& point, const Flags& kept, Claim claim) {
   Allowed allowed = c.full();
   for (std::size_t f = 0; f < kept.size(); ++f)
@@ -848,6 +925,7 @@ void check_case(std::uint64_t seed) {
   Searcher reused(c.forest);
   check_search(random, c, reused);
   check_explain(random, c, reused);
+  check_clauses(random, c);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.whole_votes += c.model.unit != 0;
