@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check bench sanitize fuzz format clean
+.PHONY: help demo test check bench quote sanitize fuzz format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
@@ -14,7 +14,8 @@ help:
 	@echo "make check     format, lint, types, import direction"
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
-	@echo "make bench     time the SAT presets on the paper's forests (DATA=folder with the datasets)"
+	@echo "make bench     reproduce the paper's Table 1, quickly (DATA=folder with the datasets)"
+	@echo "make quote     write the figures of the stored results into the README"
 
 $(STAMP): $(CORE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -56,7 +57,10 @@ fuzz: build/fuzz/test_core
 
 DATA ?= data
 bench: $(STAMP)
-	$(BIN)/python bench/sat_presets.py --data $(DATA)
+	$(BIN)/treeproof bench table1 --data $(DATA) --quick
+
+quote: $(STAMP)
+	$(BIN)/python bench/quote.py
 
 clean:
 	rm -rf $(VENV) build dist

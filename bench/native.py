@@ -7,40 +7,36 @@ DIR holds the datasets as CSV files and ``table1.csv``. The parts, each with a t
 * ``paper``: one explanation beside one-row ``predict`` on the 32 forests of Table 1, its length beside the table's;
 * ``sat``: one explanation by the native oracle beside one by the paper's encoding and solver;
 * ``deep``: 100 trees with scikit-learn's defaults, no limit of depth, both votes;
-* ``growth``: what more trees, deeper trees and more features cost;
 * ``import``: the time to build an `Explainer`, and the memory it takes;
 * ``mean``: scikit-learn's mean of probabilities beside majority vote;
 * ``batch``: two threads beside one.
 
-Times are CPU times, those of ``batch`` wall-clock times. What is compared is timed in turns on the same instances,
-drawn from the whole dataset with a fixed seed; each instance counts with the median of its repeats. A ratio of a forest
-is the ratio of the means over its instances.
+Times are CPU times, those of ``batch`` wall-clock times. What is compared is timed in turns on the same instances, the
+first of the paper's; each instance counts with the median of its repeats. A ratio of a forest is the ratio of the means
+over its instances. Table 1 itself, and the peers, are ``treeproof bench table1``.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from datasets import SEED, choose, read, read_table, train
-from memory import TIMEOUT, in_a_fresh_process, resident_peaks, traced_peaks
-from sklearn.datasets import load_digits, make_classification
-from timing import Row, Table, Timed, medians, ms, take_turns
 
 import treeproof as tp
+from treeproof.bench import machine
+from treeproof.bench.memory import TIMEOUT, in_a_fresh_process, resident_peaks, traced_peaks
+from treeproof.bench.recipe import draw, n_nodes, read, read_table, sample, train
+from treeproof.bench.timing import Timed, medians, ms, predicts, take_turns
 
+Row = dict[str, Any]
 DEEP = ("wdbc", "heart-c", "vowel", "spambase", "twonorm", "pendigits", "phoneme", "magic", "letter")
 
 # The published tool RFxpl (Glucose 3): CPU ms to extract one explanation, its encoding not counted, and to predict one
@@ -63,6 +59,26 @@ PUBLISHED = {
 }
 
 
+class Table:
+    """Prints lines under a heading as they come, and keeps them, with what they hold beyond the printed columns."""
+
+    def __init__(self, title: str, columns: str) -> None:
+        self.rows: list[Row] = []
+        self._formats = dict(column.split(":") for column in columns.split())
+        self._widths = {name: int(spec.partition(".")[0]) for name, spec in self._formats.items()}
+        heading = "".join(f"{name.replace('_', ' '):>{width}}" for name, width in self._widths.items())
+        print(f"\n{title}\n{heading}", flush=True)
+
+    def add(self, row: Row) -> None:
+        """Print one line and keep it; None is shown as a dash."""
+        self.rows.append(row)
+        shown = (
+            f"{'-':>{self._widths[name]}}" if row[name] is None else f"{row[name]:>{spec}}"
+            for name, spec in self._formats.items()
+        )
+        print("".join(shown), flush=True)
+
+
 def length(timed: Timed) -> float:
     return float(np.mean([len(why.features) for why in timed.results]))
 
@@ -83,20 +99,12 @@ def compared(explain: Timed, predict: Timed) -> Row:
     }
 
 
-def predicts(model: Any) -> Callable[[np.ndarray], Any]:
-    return lambda row: model.predict(row[None, :])[0]
-
-
-def n_nodes(model: Any) -> int:
-    return sum(tree.tree_.node_count for tree in model.estimators_)
-
-
 def recipe(args: argparse.Namespace) -> Iterator[tuple[str, dict[str, str], Any, np.ndarray]]:
     """Yield name, line of Table 1, forest and chosen rows of each dataset of the table."""
     table = read_table(args.data)
     for name in args.dataset or table:
-        X, y = read(args.data, name)
-        yield name, table[name], train(X, y, int(table[name]["depth"])), choose(X, args.instances)
+        model = train(*read(args.data, name), table[name]["depth"])
+        yield name, table[name], model, sample(args.data, name, args.instances)[1]
 
 
 def figure(text: str, value: Any, target: str = "", met: bool | None = None) -> Row:
@@ -117,9 +125,9 @@ def run_paper(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         explainer = tp.Explainer(model, vote="majority")
         timed = take_turns({"explain": explainer.abductive, "predict": predicts(model)}, rows, args.repeats)
         by_index = float(np.mean([len(explainer.abductive(row, order="index").features) for row in rows]))
-        printed = int(line["sat_calls"])
+        printed = line["sat_calls"]
         close = abs(by_index - printed) <= max(1, 0.15 * printed)
-        row = {"dataset": name, "nodes": n_nodes(model), "nodes_printed": int(line["nodes"])}
+        row = {"dataset": name, "nodes": n_nodes(model), "nodes_printed": line["nodes"]}
         row |= {"by_index": by_index, "printed": printed, "close": "yes" if close else "no"}
         table.add(row | compared(**timed))
     rows, n = table.rows, len(table.rows)
@@ -186,11 +194,12 @@ def run_deep(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     )
     votes = ("mean", "majority")
     for name in args.dataset or DEEP:
-        X, y = read(args.data, name)
-        model = train(X, y, None, criterion="gini")
+        model = train(*read(args.data, name), None, criterion="gini")
         explainers = {"mean": tp.Explainer(model), "majority": tp.Explainer(model, vote="majority")}
         actions = {vote: partial(explainers[vote].abductive, timeout=TIMEOUT) for vote in votes}
-        timed = take_turns(actions | {"predict": predicts(model)}, choose(X, args.instances), args.repeats)
+        timed = take_turns(
+            actions | {"predict": predicts(model)}, sample(args.data, name, args.instances)[1], args.repeats
+        )
         if [why.label for why in timed["mean"].results] != timed["predict"].results:
             raise SystemExit(f"{name}: what is explained is not what the model predicts")
         for vote in votes:
@@ -208,35 +217,6 @@ def run_deep(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     return table.rows, figures
 
 
-def curves() -> Iterator[tuple[str, int | None, np.ndarray, Any]]:
-    """Yield curve, place on it, rows and forest."""
-    X, y = load_digits(return_X_y=True)
-    X = X.astype(np.float32)
-    for n_trees in (10, 30, 100, 300, 1000):
-        yield "trees", n_trees, X, train(X, y, 5, n_trees)
-    for depth in (3, 5, 8, 12, None):
-        yield "depth", depth, X, train(X, y, depth)
-    for n in (4, 16, 64, 256, 784):
-        X, y = make_classification(2000, n, n_informative=max(2, n // 4), random_state=SEED)
-        X = X.astype(np.float32)
-        yield "features", n, X, train(X, y, 6)
-
-
-def run_growth(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    table = Table(
-        "growth: majority vote; trees and depth on digits (else 100, 5), features on made-up data (depth 6)",
-        "curve:10 at:6 nodes:9 explain_ms:12.3f predict_ms:12.3f ratio:9.3f worst:9.2f minimal:9 length:8.1f",
-    )
-    for curve, at, X, model in curves():
-        explain = partial(tp.Explainer(model, vote="majority").abductive, timeout=TIMEOUT)
-        timed = take_turns({"explain": explain, "predict": predicts(model)}, choose(X, args.instances), args.repeats)
-        table.add({"curve": curve, "at": at, "nodes": n_nodes(model)} | compared(**timed))
-    return table.rows, [
-        figure(f"largest ratio along {curve}", max(row["ratio"] for row in table.rows if row["curve"] == curve))
-        for curve in ("trees", "depth", "features")
-    ]
-
-
 def run_import(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     table = Table(
         "import: building an Explainer; MB of the arrays of the model and of its Forest; peaks above the model's own",
@@ -244,8 +224,8 @@ def run_import(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         "python:8.1f by_model:10.1f by_forest:11.1f",
     )
     for name, depth in [(n, d) for n in args.dataset or () for d in (8, None)] or [("letter", 8), ("magic", None)]:
-        X, y = read(args.data, name)
-        rows, model = choose(X, args.instances), train(X, y, depth, criterion="entropy" if depth else "gini")
+        model = train(*read(args.data, name), depth, criterion="entropy" if depth else "gini")
+        rows = sample(args.data, name, args.instances)[1]
         timed = take_turns({"import": tp.Explainer}, [model], args.repeats)["import"]
         states = [tree.tree_.__getstate__() for tree in model.estimators_]
         of_model = sum(state["nodes"].nbytes + state["values"].nbytes for state in states) / 1e6
@@ -301,8 +281,8 @@ def run_batch(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     lines = read_table(args.data)
     for name in args.dataset or ("sonar", "letter"):
         X, y = read(args.data, name)
-        explainer = tp.Explainer(train(X, y, int(lines[name]["depth"])))
-        X = choose(X, args.batch_rows)
+        explainer = tp.Explainer(train(X, y, lines[name]["depth"]))
+        X = draw(X, args.batch_rows)
         actions = {n_jobs: partial(explainer.batch, n_jobs=n_jobs) for n_jobs in (1, 2)}
         one, two = take_turns(actions, [X], args.repeats, clock=time.perf_counter).values()
         if [why.features for why in one.results[0]] != [why.features for why in two.results[0]]:
@@ -319,7 +299,6 @@ PARTS = {
     "paper": run_paper,
     "sat": run_sat,
     "deep": run_deep,
-    "growth": run_growth,
     "import": run_import,
     "mean": run_mean,
     "batch": run_batch,
@@ -328,18 +307,12 @@ PARTS = {
 
 def about(args: argparse.Namespace) -> Row:
     """Return what the numbers depend on: when, where, with what."""
-    cpu = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    model = re.search(r"model name\s*: (.*)", cpu)
+    options = {key: value for key, value in vars(args).items() if key not in ("data", "json")}
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "cpu": model[1] if model else platform.processor(),
-            "cores": os.cpu_count(),
-            "load": os.getloadavg(),
-        },
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("numpy", "scikit-learn", "python-sat", "treeproof")},
-        "options": vars(args) | {"data": str(args.data), "json": args.json and str(args.json)},
+        "date": machine.now(),
+        "machine": {**machine.machine(), "load": os.getloadavg()},
+        "versions": machine.versions(),
+        "options": options,
     }
 
 

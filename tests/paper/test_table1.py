@@ -7,6 +7,7 @@ import pytest
 
 import treeproof as tp
 from paper.table1 import DATA, TABLE, rows_of, trained
+from treeproof.bench import recipe
 
 pytestmark = pytest.mark.skipif(not TABLE, reason=f"the paper's datasets are not in {DATA}")
 datasets = pytest.mark.parametrize(
@@ -17,8 +18,13 @@ datasets = pytest.mark.parametrize(
 @datasets
 def test_the_recipe_gives_the_printed_nodes_and_accuracy(name):
     model, accuracy = trained(name)
-    assert sum(tree.tree_.node_count for tree in model.estimators_) == int(TABLE[name]["nodes"])
-    assert int(100 * accuracy) == int(TABLE[name]["accuracy"])
+    assert recipe.n_nodes(model) == TABLE[name]["nodes"]
+    assert int(100 * accuracy) == TABLE[name]["accuracy"]
+
+
+@datasets
+def test_as_many_instances_are_drawn_as_printed(name):
+    assert len(recipe.sample(DATA, name)[0]) == TABLE[name]["instances"]
 
 
 @datasets

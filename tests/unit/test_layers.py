@@ -25,6 +25,7 @@ STAGES = [
     {"questions"},
     {"explainer"},
     {"cli"},
+    {"bench"},
 ]
 STAGE = {module: i for i, stage in enumerate(STAGES) for module in stage}
 # Imports that point backwards, each with its reason.
@@ -34,6 +35,7 @@ EXCEPTIONS = {
         "rows",
     ),  # predict takes what people pass; rows needs the Column type. Imported inside the method.
     ("query", "cells"),  # a type, under TYPE_CHECKING
+    ("cli", "bench"),  # run by the command line, and imported only then
 }
 
 
@@ -73,3 +75,12 @@ def test_imports_point_backwards_along_the_data_flow_only():
 def test_the_exceptions_are_still_needed():
     pairs = {(name, target) for name, path in modules() for target in imports(path)}
     assert pairs >= EXCEPTIONS
+
+
+def test_benchmarks_use_the_public_face_only():
+    """They import treeproof itself, and each other, like any user; nothing but the command line imports them."""
+    reached = {target for name, path in modules() if name == "bench" for target in imports(path)}
+    assert reached == {"bench"}
+    assert [(name, target) for name, path in modules() for target in imports(path) if target == "bench" != name] == [
+        ("cli", "bench")
+    ]

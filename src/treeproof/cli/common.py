@@ -29,7 +29,7 @@ def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
         say(f"{result}\n" if row is None else f"row {row}: {result}\n")
 
 
-def add_question(parser: argparse.ArgumentParser) -> None:
+def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
     """Options that say what is explained: model, data, space, vote, target, and the SAT encoding."""
     parser.add_argument("model", help="saved model: .json, .skops, or a trusted .pkl / .joblib")
     parser.add_argument("data", help="CSV file with a header that names the model's columns")
@@ -37,7 +37,8 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)"
     )
-    parser.add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
+    if target:
+        parser.add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
     parser.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
     parser.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
     parser.add_argument(
@@ -56,15 +57,16 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cardinality", help="PySAT cardinality encoding of the sat oracle")
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
+def add_search(parser: argparse.ArgumentParser, *, order: bool = True) -> None:
     """Options of a search: oracle, order, deadline, output."""
     parser.add_argument("--oracle", choices=list(ORACLES), default="native", help="backend (default: %(default)s)")
-    parser.add_argument(
-        "--order",
-        choices=["importance", "index"],
-        default="importance",
-        help="which features are tried for removal first (default: least important)",
-    )
+    if order:
+        parser.add_argument(
+            "--order",
+            choices=["importance", "index"],
+            default="importance",
+            help="which features are tried for removal first (default: least important)",
+        )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
     parser.add_argument("--json", action="store_true", help="one JSON object for each result")
 

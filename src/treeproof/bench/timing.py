@@ -1,4 +1,4 @@
-"""Timing actions side by side, and tables that print as they grow."""
+"""Timing actions side by side."""
 
 from __future__ import annotations
 
@@ -8,29 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Row = dict[str, Any]
 LONG_MS = 10_000.0  # What takes longer is not repeated: it is far above the noise.
-
-
-class Table:
-    """Prints lines under a heading as they come, and keeps them, with what they hold beyond the printed columns."""
-
-    def __init__(self, title: str, columns: str) -> None:
-        self.rows: list[Row] = []
-        self._formats = dict(column.split(":") for column in columns.split())
-        self._widths = {name: int(spec.partition(".")[0]) for name, spec in self._formats.items()}
-        heading = "".join(f"{name.replace('_', ' '):>{width}}" for name, width in self._widths.items())
-        print(f"\n{title}\n{heading}", flush=True)
-
-    def add(self, row: Row) -> None:
-        """Print one line and keep it; None is shown as a dash."""
-        self.rows.append(row)
-        shown = (
-            f"{'-':>{self._widths[name]}}" if row[name] is None else f"{row[name]:>{spec}}"
-            for name, spec in self._formats.items()
-        )
-        print("".join(shown), flush=True)
 
 
 @dataclass
@@ -48,11 +28,12 @@ def take_turns(
     *,
     warm_up: bool = True,
     clock: Callable[[], float] = time.process_time,
+    tick: Callable[[], None] = lambda: None,
 ) -> dict[Any, Timed]:
     """Time the actions on the same rows: one action on all rows, then the next action, the whole `repeats` times over.
 
     Not row by row: an action of a tenth of a millisecond would then mostly be timed refilling the caches that the other
-    action emptied, which nobody who explains one row after the other waits for.
+    action emptied, which nobody who explains one row after the other waits for. `tick` is called after each, untimed.
     """
     rows = list(rows)
     timed = {name: Timed(raw=[[] for _ in rows]) for name in actions}
@@ -68,12 +49,20 @@ def take_turns(
                 timed[name].raw[i].append(round(1000 * (clock() - start), 4))
                 if repeat == 0:
                     timed[name].results.append(result)
+                tick()
     return timed
 
 
-def medians(timed: Timed) -> np.ndarray:
+def medians(timed: Timed) -> npt.NDArray[np.float64]:
+    """Return the milliseconds of each row: the median of its repeats."""
     return np.array([np.median(repeats) for repeats in timed.raw])
 
 
 def ms(timed: Timed) -> float:
+    """Return the mean over the rows of `medians`."""
     return float(np.mean(medians(timed)))
+
+
+def predicts(model: Any) -> Callable[[npt.NDArray[np.float32]], Any]:
+    """Return the yardstick: the model's own ``predict`` on one row."""
+    return lambda row: model.predict(row[None, :])[0]

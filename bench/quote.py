@@ -1,0 +1,157 @@
+"""Write the figures of the results into the README, between its markers.
+
+``python bench/quote.py`` (``make quote``)
+
+Nothing is measured: the figures come from ``results/table1.jsonl``, ``native.json`` and ``sat_presets.txt``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from treeproof.bench import report, summary
+from treeproof.bench.report import sig
+from treeproof.bench.results import load
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- figures: written by bench/quote.py -->", "<!-- end of figures -->"
+
+Row = dict[str, Any]
+
+
+def figures(results: Path = RESULTS) -> str:
+    """Return the text between the markers."""
+    table1 = load(results / "table1.jsonl")
+    records = list(table1.datasets.values())
+    native = {part: found["rows"] for part, found in json.loads((results / "native.json").read_text())["parts"].items()}
+    header = table1.header
+    predict = [found.predict_ms for record in records if (found := summary.default_order(record))]
+    n_instances = sum(record["instances"] for record in records)
+    lines = [
+        f"On the {len(records)} forests of the paper's Table 1 (100 trees, depth 3 to 8, reproduced node for node) "
+        f"and {n_instances:,} instances, those of the paper; one thread, CPU time, {header['machine']['cpu']}, "
+        f"{header['machine']['cores']} cores, {header['date'][:10]}. `bench/results/table1/report.md` has every "
+        "forest and every column of the table beside the printed one, `bench/README.md` the commands. One-row "
+        f"`predict` of the same forest is the yardstick; it takes {sig(min(predict))} to {sig(max(predict))} ms there.",
+        "",
+        "| | typical | worst |",
+        "|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in [*table1_rows(records), *native_rows(native)]),
+        "",
+        *(f"* {report.peer_finding(records, method)}" for method in summary.methods(records)),
+        "",
+        encoding(records, native, (results / "sat_presets.txt").read_text()),
+    ]
+    return "\n".join(lines)
+
+
+def table1_rows(records: list[Row]) -> list[tuple[str, str, str]]:
+    """Return what Table 1 says about treeproof."""
+    beside = {record["dataset"]: found for record in records if (found := summary.default_order(record))}
+    ratios = {name: found.ratio for name, found in beside.items()}
+    forest, instance = max(ratios, key=ratios.__getitem__), max(beside, key=lambda name: beside[name].worst)
+    rows = [
+        (
+            "one proved minimal explanation / `predict`",
+            f"{sig(geometric_mean(ratios.values()))} (geometric mean); at most 0.2 on "
+            f"{sum(ratio <= 0.2 for ratio in ratios.values())} forests",
+            f"{sig(ratios[forest])} of a forest ({forest}), {sig(beside[instance].worst)} of an instance ({instance})",
+        )
+    ]
+    faster = {record["dataset"]: found for record in records if (found := summary.speed_up(record, "sat"))}
+    if faster:
+        least = min(faster, key=faster.__getitem__)
+        rows.append(
+            (
+                "speed-up over the paper's encoding with Glucose 3, encoding not counted",
+                f"{sig(geometric_mean(faster.values()))} (geometric mean)",
+                f"{sig(faster[least])} ({least})",
+            )
+        )
+    races = [summary.race(record, "native", summary.ANCHOR) for record in records]
+    race = sum(races, summary.Race(0, 0))
+    if race.of:
+        lost = [record["dataset"] for record, each in zip(records, races, strict=True) if each.won < each.of]
+        rows.append(
+            (
+                "faster than Anchor (the paper: on 96 % of the instances)",
+                f"on {race.won:,} of {race.of:,} instances",
+                f"lost some on {', '.join(lost)}" if lost else "",
+            )
+        )
+    return rows
+
+
+def native_rows(parts: dict[str, list[Row]]) -> list[tuple[str, str, str]]:
+    """Return what ``native.json`` says beyond Table 1."""
+    mean = {row["dataset"]: row["ratio"] for row in parts["mean"]}
+    slowest = max(mean, key=mean.__getitem__)
+    deep = parts["deep"]
+    nodes = max(row["nodes"] for row in deep)
+    minimal, asked = (sum(row[key] for row in deep) for key in ("minimal", "instances"))
+    letter = [row["median"] for row in deep if row["dataset"] == "letter"]
+    others = [row["median"] for row in deep if row["dataset"] != "letter"]
+    imports = parts["import"]
+    sizes = " and ".join(f"{row['nodes']:,}" for row in imports)
+    return [
+        (
+            "mean vote / majority vote",
+            f"{sig(geometric_mean(mean.values()))} (geometric mean)",
+            f"{sig(mean[slowest])} ({slowest})",
+        ),
+        (
+            f"forests without depth limit, up to {nodes:,} nodes: median / `predict`",
+            f"{sig(min(others))} to {sig(max(others))}; letter, 26 classes, {sig(max(letter))}",
+            f"{'all' if minimal == asked else f'{minimal} of'} {asked} proved minimal",
+        ),
+        (
+            f"`Explainer(model)`, {sizes} nodes",
+            ", ".join(f"{row['import_ms']:.0f} ms" for row in imports),
+            "",
+        ),
+        (
+            "two threads instead of one, `batch`",
+            ", ".join(f"{row['speed_up']:.2f} ({row['dataset']})" for row in parts["batch"]),
+            "",
+        ),
+    ]
+
+
+def encoding(records: list[Row], parts: dict[str, list[Row]], presets: str) -> str:
+    """Return how the paper's encoding fares here."""
+    published = [row["predicts"] / row["RFxpl"] for row in parts["sat"] if row["RFxpl"]]
+    compact = re.search(r"instances each: ([\d.]+); with encoding ([\d.]+)", presets)
+    assert compact is not None
+
+    def range_of(key: str) -> str:
+        more = [100 * (record[key] / record["printed"][key] - 1) for record in records]
+        ends = (f"{abs(each):.2g} % {'more' if each > 0 else 'fewer'}" for each in (min(more), max(more)))
+        return "between {} and {}".format(*ends)
+
+    return (
+        f"The paper's encoding itself, as preset `paper`, takes {sig(geometric_mean(published))} times what the "
+        f"published tool was measured to take, relative to `predict`; preset `compact` is {float(compact[1]):.1f} "
+        f"times faster than it (geometric mean, {float(compact[2]):.1f} with encoding; "
+        f"`bench/results/sat_presets.txt`). Its formulas have {range_of('vars')} variables than the table prints, and "
+        f"{range_of('clauses')} clauses: the published ones also have a selector for each feature with a clause for "
+        "each interval, interval variables for two-valued features, and thresholds that differ only beyond float32, "
+        "and they lack the clause "
+        '"at least one class" of a tree.'
+    )
+
+
+def quoted(text: str, inside: str) -> str:
+    """Return a text with the part between the markers replaced."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{inside}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    README.write_text(quoted(README.read_text(), figures()))
