@@ -19,24 +19,18 @@ over its instances. Table 1 itself, and the peers, are ``treeproof bench table1`
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
-from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
 
 import numpy as np
+from harness import Row, Table, but, figure, recipe, run
 
 import treeproof as tp
-from treeproof.bench import machine
 from treeproof.bench.memory import TIMEOUT, in_a_fresh_process, resident_peaks, traced_peaks
 from treeproof.bench.recipe import draw, n_nodes, read, read_table, sample, train
 from treeproof.bench.timing import Timed, medians, ms, predicts, take_turns
 
-Row = dict[str, Any]
 DEEP = ("wdbc", "heart-c", "vowel", "spambase", "twonorm", "pendigits", "phoneme", "magic", "letter")
 
 # The published tool RFxpl (Glucose 3): CPU ms to extract one explanation, its encoding not counted, and to predict one
@@ -59,26 +53,6 @@ PUBLISHED = {
 }
 
 
-class Table:
-    """Prints lines under a heading as they come, and keeps them, with what they hold beyond the printed columns."""
-
-    def __init__(self, title: str, columns: str) -> None:
-        self.rows: list[Row] = []
-        self._formats = dict(column.split(":") for column in columns.split())
-        self._widths = {name: int(spec.partition(".")[0]) for name, spec in self._formats.items()}
-        heading = "".join(f"{name.replace('_', ' '):>{width}}" for name, width in self._widths.items())
-        print(f"\n{title}\n{heading}", flush=True)
-
-    def add(self, row: Row) -> None:
-        """Print one line and keep it; None is shown as a dash."""
-        self.rows.append(row)
-        shown = (
-            f"{'-':>{self._widths[name]}}" if row[name] is None else f"{row[name]:>{spec}}"
-            for name, spec in self._formats.items()
-        )
-        print("".join(shown), flush=True)
-
-
 def length(timed: Timed) -> float:
     return float(np.mean([len(why.features) for why in timed.results]))
 
@@ -97,22 +71,6 @@ def compared(explain: Timed, predict: Timed) -> Row:
         "explain_raw": explain.raw,
         "predict_raw": predict.raw,
     }
-
-
-def recipe(args: argparse.Namespace) -> Iterator[tuple[str, dict[str, str], Any, np.ndarray]]:
-    """Yield name, line of Table 1, forest and chosen rows of each dataset of the table."""
-    table = read_table(args.data)
-    for name in args.dataset or table:
-        model = train(*read(args.data, name), table[name]["depth"])
-        yield name, table[name], model, sample(args.data, name, args.instances)[1]
-
-
-def figure(text: str, value: Any, target: str = "", met: bool | None = None) -> Row:
-    return {"figure": text, "value": value, "target": target, "met": met}
-
-
-def but(names: list[str]) -> str:
-    return f", but {', '.join(names)}" if names else ""
 
 
 def run_paper(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
@@ -305,47 +263,10 @@ PARTS = {
 }
 
 
-def about(args: argparse.Namespace) -> Row:
-    """Return what the numbers depend on: when, where, with what."""
-    options = {key: value for key, value in vars(args).items() if key not in ("data", "json")}
-    return {
-        "date": machine.now(),
-        "machine": {**machine.machine(), "load": os.getloadavg()},
-        "versions": machine.versions(),
-        "options": options,
-    }
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with the datasets and table1.csv")
-    parser.add_argument("--instances", type=int, default=20, help="instances for each forest")
-    parser.add_argument("--sat-instances", type=int, default=3, help="of these, how many in the part sat")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sat-instances", type=int, default=3, help="of the instances, how many in the part sat")
     parser.add_argument("--batch-rows", type=int, default=300, help="rows in the part batch")
-    parser.add_argument("--repeats", type=int, default=3, help="repeats of each measurement; the median counts")
-    parser.add_argument("--dataset", nargs="+", help="datasets, by default those that each part is about")
-    parser.add_argument("--part", default=",".join(PARTS), help="parts, with commas between them; by default all")
-    parser.add_argument("--json", type=Path, help="file for all numbers, written anew after each part")
-    args = parser.parse_args(arguments)
-    if not set(args.part.split(",")) <= set(PARTS):
-        parser.error(f"--part must name some of {', '.join(PARTS)}. Got {args.part}.")
-    for name in args.dataset or ():
-        if name not in read_table(args.data):
-            parser.error(f"--dataset must name datasets of {args.data / 'table1.csv'}. Got {name}.")
-    report: Row = {**about(args), "parts": {}}
-    for part in args.part.split(","):
-        rows, figures = PARTS[part](args)
-        report["parts"][part] = {"figures": figures, "rows": rows}
-        if args.json:
-            args.json.parent.mkdir(parents=True, exist_ok=True)
-            args.json.write_text(json.dumps(report) + "\n")
-    print(f"\n{'figures':72}{'here':>10}{'target':>9}")
-    for part, found in report["parts"].items():
-        for row in found["figures"]:
-            value = f"{row['value']:.3g}" if isinstance(row["value"], float) else str(row["value"])
-            verdict = {True: "met", False: "MISSED", None: ""}[row["met"]]
-            print(f"{part:8}{row['figure']:64}{value:>10}{row['target']:>9}  {verdict}".rstrip())
 
 
 if __name__ == "__main__":
-    main()
+    run(PARTS, __doc__, add_arguments)

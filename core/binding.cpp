@@ -17,6 +17,7 @@
 
 #include "branch_and_bound.hpp"
 #include "deletion.hpp"
+#include "inflation.hpp"
 #include "search.hpp"
 
 namespace nb = nanobind;
@@ -161,14 +162,20 @@ int label_of(const Core& core, const std::vector<Cell>& point) {
   return core.forest().label(point);
 }
 
+Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<std::int32_t>& high, const Array<Word>& sets) {
+  Box box{copy(low), copy(high), copy(sets)};
+  if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
+      box.sets.size() != forest.words_begin.back())
+    throw std::invalid_argument("the box does not fit the forest");
+  return box;
+}
+
 nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
                        bool stays, int label, std::optional<std::vector<Cell>> home, double seconds,
                        bool plain) {
   const Forest& forest = core.forest();
-  Box box{copy(low), copy(high), copy(sets)};
-  if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
-      box.sets.size() != forest.words_begin.back() || (home && home->size() != box.low.size()))
-    throw std::invalid_argument("the box does not fit the forest");
+  const Box box = make_box(forest, low, high, sets);
+  if (home && home->size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds);
   Outcome outcome;
   {
@@ -201,6 +208,25 @@ nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
                         found.near_ties, found.longest_entailed, found.longest_refuted);
 }
 
+nb::tuple inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+                      const std::vector<Cell>& point, int label, const std::vector<std::int32_t>& order, double seconds,
+                      const Cancel* cancel) {
+  const Forest& forest = core.forest();
+  Box box = make_box(forest, low, high, sets);
+  if (point.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
+  Stopper stopper(seconds, cancel);
+  Inflation found;
+  {
+    nb::gil_scoped_release release;
+    const auto searcher = core.borrow();
+    found = inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  return nb::make_tuple(found.box.low, found.box.high, found.box.sets, places(found.used_clauses), found.widest,
+                        found.entailed, found.refuted, found.stopped, found.remembered, found.near_ties,
+                        found.longest_entailed, found.longest_refuted);
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -217,7 +243,11 @@ NB_MODULE(_core, module) {
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),
            "Subset-minimal features that keep the label: (features, clauses, minimal, entailed, refuted, stopped, remembered, "
-           "near_ties, longest_entailed, longest_refuted).");
+           "near_ties, longest_entailed, longest_refuted).")
+      .def("inflate", &inflate_box, "low"_a, "high"_a, "sets"_a, "point"_a, "label"_a, "order"_a, "seconds"_a,
+           "cancel"_a.none(),
+           "The widest box around one that keeps the label: (low, high, sets, clauses, widest, entailed, refuted, stopped, "
+           "remembered, near_ties, longest_entailed, longest_refuted).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
              "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a, "band"_a,
              "unit"_a, "majority"_a, "tabulate"_a);

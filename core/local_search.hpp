@@ -15,6 +15,9 @@ class LocalSearch {
  public:
   explicit LocalSearch(const Forest& forest) : forest_(forest) {}
 
+  // Start the generator of random numbers again: what was searched before then changes nothing.
+  void forget() { state_ = kSeed; }
+
   // Start from a point of the box; its cells are only looked at where the residual forest has splits.
   void start(const Residual& residual, const Box& box, const std::vector<Cell>& point);
 
@@ -39,7 +42,8 @@ class LocalSearch {
   const Forest& forest_;
   const Residual* residual_ = nullptr;
   const Box* box_ = nullptr;
-  std::uint32_t state_ = 2463534242U;           // of the generator: the same search every time
+  static constexpr std::uint32_t kSeed = 2463534242U;
+  std::uint32_t state_ = kSeed;                 // of the generator
   std::vector<std::uint8_t> slot_left_;         // per slot: the current cell goes left
   std::vector<std::int32_t> feature_of_slot_;   // per slot: index of its feature in the residual forest
   std::vector<Cell> cell_;                      // per feature of the residual forest

@@ -308,6 +308,7 @@ void Searcher::forget() {
   }
   std::fill(rival_rank_.begin(), rival_rank_.end(), 0);
   last_witness_.clear();
+  local_.forget();
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "../deletion.hpp"
+#include "../inflation.hpp"
 #include "../lagrangian.hpp"
 #include "../local_search.hpp"
 #include "../residual.hpp"
@@ -39,6 +40,7 @@ struct Counts {
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0;
+  std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
 
   void print() const {
     const std::pair<const char*, std::uint64_t> all[] = {
@@ -69,6 +71,9 @@ struct Counts {
         {"tables", tables},
         {"explanations", explanations},
         {"explanations stopped", stopped_explanations},
+        {"inflations", inflations},
+        {"inflations with wrong guesses", retaken_inflations},
+        {"inflations stopped", stopped_inflations},
     };
     for (const auto& [name, count] : all) std::printf("%s: %llu\n", name, static_cast<unsigned long long>(count));
   }
@@ -837,6 +842,82 @@ void check_explain(Random& random, const Case& c, Searcher& reused) {
   }
 }
 
+void check_inflate(Random& random, const Case& c) {
+  Forest forest = c.forest;
+  if (random.chance(40)) add_clauses(random, forest);
+  const std::unique_ptr<const Table> table = random.chance(20) ? Table::make(forest) : nullptr;
+  const auto entails = [&](const Allowed& allowed, Claim claim) {
+    for (const std::size_t x : c.inside(allowed))
+      if (violates(claim, c.labels[x]) && std::all_of(forest.clauses.begin(), forest.clauses.end(), [&](const Clause& clause) {
+            return keeps(forest, clause, c.points[x]);
+          }))
+        return false;
+    return true;
+  };
+  Searcher reused(forest, table.get());
+  const Point point = random.pick(c.points);
+  const Claim claim = true_claim(random, c, point);
+  Allowed start;
+  for (const Cell cell : point) start.push_back({cell});
+  for (int tries = 0; tries < 6; ++tries) {  // some features free or wider already
+    Allowed wider = start;
+    const int f = random.below(static_cast<int>(wider.size()));
+    wider[f] = c.full()[f];
+    if (c.model.ordered[f] && random.chance(50)) {
+      std::erase_if(wider[f], [&](Cell cell) { return std::abs(cell - point[f]) > 1; });
+    } else if (random.chance(50)) {
+      std::erase_if(wider[f], [&](Cell cell) { return cell != point[f] && !c.model.ordered[f] && random.chance(50); });
+    }
+    if (entails(wider, claim)) start = wider;
+  }
+  std::vector<std::int32_t> order(point.size());
+  std::iota(order.begin(), order.end(), 0);
+  random.shuffle(order);
+  if (random.chance(20)) order.resize(1 + random.below(static_cast<int>(order.size())));
+
+  Allowed expected = start;  // cell by cell
+  for (const std::int32_t f : order) {
+    std::vector<Cell> taken = expected[f];
+    const auto joins = [&](Cell cell) {
+      expected[f] = {cell};
+      if (!entails(expected, claim)) return false;
+      taken.push_back(cell);
+      return true;
+    };
+    if (c.model.ordered[f]) {
+      const Cell first = taken.front(), last = taken.back();
+      for (Cell cell = last + 1; cell < c.model.n_cells[f] && joins(cell);) ++cell;
+      for (Cell cell = first - 1; cell >= 0 && joins(cell);) --cell;
+    } else {
+      for (Cell cell = 0; cell < c.model.n_cells[f]; ++cell)
+        if (std::find(start[f].begin(), start[f].end(), cell) == start[f].end()) joins(cell);
+    }
+    std::sort(taken.begin(), taken.end());
+    expected[f] = taken;
+  }
+  // Small searches are over before patience is: with less of it, guesses are made, and many of them are wrong.
+  for (const Guessing guessing : {Guessing{}, Guessing{0, 1000}, Guessing{random.between(0, 3), random.between(1, 4)}}) {
+    const Inflation found = inflate(reused, forest, point, claim, box_of(c, start), order, never_stop, guessing);
+    CHECK(found.widest && found.stopped == 0, "a widening that nobody stops is complete");
+    CHECK(allowed_of(c, found.box) == expected, "widening takes the cells that naive widening takes");
+    CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
+    counts.retaken_inflations += found.retaken > 0;
+  }
+  ++counts.inflations;
+
+  const Inflation part = inflate(reused, forest, point, claim, box_of(c, start), order,
+                                 stop_after(random.between(0, 30)), {random.between(0, 20), random.between(1, 5)});
+  const Allowed wider = allowed_of(c, part.box);
+  CHECK(entails(wider, claim), "a widening that was stopped still entails the claim");
+  for (std::size_t f = 0; f < wider.size(); ++f)
+    CHECK(std::includes(wider[f].begin(), wider[f].end(), start[f].begin(), start[f].end()) &&
+              std::includes(expected[f].begin(), expected[f].end(), wider[f].begin(), wider[f].end()),
+          "a widening that was stopped is on its way");
+  CHECK(part.widest == (part.stopped == 0), "only a stop leaves widening incomplete");
+  CHECK(!part.widest || wider == expected, "a widening said to be complete is complete");
+  counts.stopped_inflations += !part.widest;
+}
+
 // A tree of one split between votes for two classes.
 Tree stump(int feature, std::vector<bool> goes_left, int left_vote, int right_vote) {
   const auto leaf = [](int vote) {
@@ -926,6 +1007,7 @@ void check_case(std::uint64_t seed) {
   check_search(random, c, reused);
   check_explain(random, c, reused);
   check_clauses(random, c);
+  check_inflate(random, c);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.whole_votes += c.model.unit != 0;

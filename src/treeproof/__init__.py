@@ -31,19 +31,30 @@ from treeproof.files import load_forest, save_forest
 from treeproof.forest import Column, Forest
 from treeproof.importers import import_model
 from treeproof.majority import MajorityForestClassifier
+from treeproof.questions.attribution import Attribution
+from treeproof.questions.audit import Audit, AuditedRow
+from treeproof.questions.change import Contrastives
 from treeproof.questions.listing import Enumeration
+from treeproof.questions.relevance import FeatureRelevance, Relevance
+from treeproof.questions.review import Repair, Review
+from treeproof.questions.robustness import Robustness
 from treeproof.space import Condition, Space
 
 __version__ = version("treeproof")
 
 __all__ = [
     "Abductive",
+    "Attribution",
+    "Audit",
+    "AuditedRow",
     "Changed",
     "Column",
     "Condition",
     "Contrastive",
+    "Contrastives",
     "Enumeration",
     "Explainer",
+    "FeatureRelevance",
     "Forest",
     "ForestFormatError",
     "ImportMismatchError",
@@ -52,6 +63,10 @@ __all__ = [
     "MajorityForestClassifier",
     "MissingExtraError",
     "NotFittedError",
+    "Relevance",
+    "Repair",
+    "Review",
+    "Robustness",
     "Space",
     "Statistics",
     "TreeproofError",

@@ -25,5 +25,16 @@ class Forest:
     def explain(
         self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
     ) -> tuple[list[int], list[int], bool, int, int, int, int, int, float, float]: ...
+    def inflate(
+        self,
+        low: npt.NDArray[np.int32],
+        high: npt.NDArray[np.int32],
+        sets: npt.NDArray[np.uint64],
+        point: list[int],
+        label: int,
+        order: list[int],
+        seconds: float,
+        cancel: Cancel | None,
+    ) -> tuple[list[int], list[int], list[int], list[int], bool, int, int, int, int, int, float, float]: ...
 
 def make_forest(**fields: Any) -> Forest: ...

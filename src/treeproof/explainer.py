@@ -17,9 +17,16 @@ from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.parallel import run_parallel
 from treeproof.query import Query, fix
-from treeproof.questions import change, listing, review, verdict, why
+from treeproof.questions import attribution, audit, change, listing, relevance, review, robustness, verdict, why
+from treeproof.questions.attribution import Attribution
+from treeproof.questions.audit import Audit
+from treeproof.questions.change import Contrastives, Distance
+from treeproof.questions.costs import make_costs
 from treeproof.questions.listing import Enumeration, Kind
+from treeproof.questions.moves import make_moves
+from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
+from treeproof.questions.robustness import Norm, Robustness
 from treeproof.rows import as_rows
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
@@ -109,6 +116,10 @@ class Explainer:
         self,
         x: Any,
         *,
+        minimum: bool = False,
+        cost: Mapping[str | int, Any] | None = None,
+        tries: int = 1,
+        inflate: bool = False,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
@@ -119,16 +130,39 @@ class Explainer:
         ----------
         x
             One row, as the model takes it.
+        minimum
+            Whether to look for a set of the smallest number of features, or of the smallest cost, and to prove that.
+        cost
+            With `minimum`: feature to what it costs, a positive number; the others cost 1. A float counts as the
+            decimal that it is written as; sums are exact.
+        tries
+            How many orders of removal to try, the first as described below and the others at random but always the
+            same; the shortest set is returned. Much faster than `minimum`, without its proof.
+        inflate
+            Whether to widen the values of these features, one after the other in the same order, to the largest
+            ranges and sets of values that still force the prediction. Then no range can be widened and no value
+            added, given the others.
         order
             In which order features are tried for removal: ``"importance"`` tries the least important first, which
             gives short explanations; ``"index"`` goes by column, as the published tool does.
         prefer
             Features to keep rather than others, the most wanted first; they are tried last.
         timeout
-            Seconds. When they are over, the best sufficient set so far is returned with status ``"sound"``.
+            Seconds. When they are over, the best sufficient set so far is returned, with status ``"sound"`` if not
+            even removal was finished; with `minimum`, ``lower_bound`` is what was proved; what was widened so far
+            has ``widest`` false.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest, kinds={"weight": "ordinal"}).abductive([0, 1, 0, 80], inflate=True))
         """
         setting = self._setting
-        return why.explain(setting, setting.instance(x), setting.order(order, prefer), timeout)
+        plan = why.make_plan(
+            setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
+        )
+        return why.explain(setting, setting.instance(x), plan, timeout)
 
     def batch(
         self,
@@ -136,6 +170,8 @@ class Explainer:
         *,
         n_jobs: int | None = None,
         progress: bool = False,
+        tries: int = 1,
+        inflate: bool = False,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
@@ -151,7 +187,7 @@ class Explainer:
             outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
-        order, prefer
+        tries, inflate, order, prefer
             As in `abductive`.
         timeout
             Seconds for each row.
@@ -165,11 +201,13 @@ class Explainer:
         """
         setting = self._setting
         rows = as_rows(X, self.forest.columns)
-        ordering = setting.order(order, prefer)
+        plan = why.make_plan(
+            setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
+        )
         check_timeout(timeout)
         cancel = Cancel()
         return run_parallel(
-            lambda row: why.explain(setting, setting.locate(row), ordering, timeout, cancel),
+            lambda row: why.explain(setting, setting.locate(row), plan, timeout, cancel),
             list(rows),
             n_jobs=n_jobs,
             progress="explaining" if progress else None,
@@ -181,11 +219,20 @@ class Explainer:
         x: Any,
         *,
         target: Any = None,
+        minimum: bool = False,
+        cost: Mapping[str | int, Any] | None = None,
+        fixed: Iterable[str | int] = (),
+        directions: Mapping[str | int, Literal["up", "down"]] | None = None,
+        limits: Mapping[str | int, Sequence[Any]] | None = None,
+        distance: Distance | None = "l1",
+        scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
     ) -> Contrastive:
         """Return a subset-minimal set of features whose change alone gives another prediction (a CXp), with a witness.
+
+        The witness is the closest one that changes these features only.
 
         Parameters
         ----------
@@ -193,16 +240,127 @@ class Explainer:
             One row, as the model takes it.
         target
             The class to reach; by default any other class will do.
+        minimum
+            Whether to look for a set of the smallest number of features, or of the smallest cost, and to prove that.
+        cost
+            With `minimum`: feature to what its change costs, however large it is, as in `abductive`.
+        fixed
+            Features that must not change.
+        directions
+            Feature to ``"up"`` or ``"down"``: the only way in which it may change.
+        limits
+            Feature to ``(low, high)``, between which a new value must lie (None for an open end), or, for a feature
+            of named values, to the new values that it may take. A feature may always keep the value it has, also one
+            outside these limits.
+        distance
+            ``"l1"``: the sum, over the changed features, of the difference divided by the feature's scale; a feature
+            of named values adds 1 divided by its scale. With None any witness is returned.
+        scale
+            Feature to the difference that counts as a distance of 1. By default that is the span between the forest's
+            first and last cut of the feature, and 1 where there are less than two.
         order
             In which order features are tried for keeping: ``"importance"`` tries the least important first.
         prefer
             Features to change rather than others, the most wanted first; they are tried last.
         timeout
-            Seconds. When they are over, the best witness so far is returned with status ``"sound"``, or none with
-            status ``"unknown"``.
+            Seconds. When they are over, the best witness so far is returned, with ``closest`` false and perhaps with
+            status ``"sound"``, or none with status ``"unknown"``; with `minimum`, ``lower_bound`` is what was proved.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest).contrastive(patient, fixed=["chest-pain"]))
+        No instead of Yes, if
+          blocked-arteries: 1 -> 0.5
+        Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+        Limits: chest-pain fixed.
         """
         setting = self._setting
-        return change.find_change(setting, setting.instance(x), target, setting.order(order, prefer), timeout)
+        moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        preferred = setting.features(prefer)
+        costs = make_costs(setting, minimum, cost, preferred)
+        return change.find_change(setting, moves, target, setting.order(order, preferred), distance, timeout, costs)
+
+    def contrastives(
+        self,
+        x: Any,
+        n: int = 3,
+        *,
+        target: Any = None,
+        fixed: Iterable[str | int] = (),
+        directions: Mapping[str | int, Literal["up", "down"]] | None = None,
+        limits: Mapping[str | int, Sequence[Any]] | None = None,
+        distance: Distance | None = "l1",
+        scale: Mapping[str | int, float] | None = None,
+        order: Order = "importance",
+        prefer: Iterable[str | int] = (),
+        timeout: float | None = None,
+    ) -> Contrastives:
+        """Return up to `n` minimal changes (CXps) that share few features, each with its closest witness.
+
+        The first is that of `contrastive`. The features that each next one shares with those before cannot be
+        narrowed: no other one that is still to be found shares only a part of them. If there are fewer than `n`, that
+        is proved, and the result says so.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        n
+            How many.
+        target, fixed, directions, limits, distance, scale, order, prefer
+            As in `contrastive`.
+        timeout
+            Seconds for all together. When they are over, those found so far are returned.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> [change.feature_names for change in tp.Explainer(forest).contrastives(patient)]
+        [('chest-pain',), ('blocked-arteries',)]
+        """
+        setting = self._setting
+        moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        return change.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
+
+    def robustness(
+        self,
+        x: Any,
+        norm: Norm = "linf",
+        *,
+        target: Any = None,
+        scale: Mapping[str | int, float] | None = None,
+        timeout: float | None = None,
+    ) -> Robustness:
+        """Return the largest distance below which the prediction is proved constant, and the nearest flip.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        norm
+            ``"linf"``: the largest change of a feature; ``"l1"``: the sum of the changes; ``"l0"``: the number of
+            changed features. The first two divide changes by the feature's scale.
+        target
+            The class that must not be reached; by default any other class.
+        scale
+            Feature to the difference that counts as a distance of 1, as in `contrastive`.
+        timeout
+            Seconds. When they are over, the distance proved and the nearest flip found so far are returned, with
+            status ``"bounds"``.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).robustness(patient).proved
+        0.5
+        """
+        setting = self._setting
+        moves = make_moves(setting, setting.instance(x), scale=scale)
+        return robustness.measure(setting, moves, norm, target, setting.order("importance", ()), timeout)
 
     def enumerate(
         self,
@@ -236,6 +394,47 @@ class Explainer:
         setting = self._setting
         ordering = setting.order(order, ())
         return listing.enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
+
+    def relevance(self, x: Any, *, timeout: float | None = None) -> Relevance:
+        """Return for each feature whether it is in every, in some or in no abductive explanation; all of it proved.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        timeout
+            Seconds. When they are over, features that were not decided are ``"unknown"``. To show that a feature is
+            irrelevant, all explanations have to be enumerated, of which there may be very many.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).relevance(patient).necessary
+        ('blocked-arteries', 'chest-pain')
+        """
+        return relevance.grade(self._setting, self._setting.instance(x), timeout)
+
+    def attribution(self, x: Any, *, limit: int | None = None, timeout: float | None = None) -> Attribution:
+        """Return the share of abductive explanations that contain each feature: exact, if all could be enumerated.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        limit
+            Stop after so many abductive explanations.
+        timeout
+            Seconds. When they are over, shares are of the explanations found so far, and the result says so.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).attribution(patient).counts
+        (1, 0, 1, 0)
+        """
+        return attribution.attribute(self._setting, self._setting.instance(x), limit, timeout)
 
     def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.
@@ -282,6 +481,41 @@ class Explainer:
         True
         """
         return review.review(self._setting, x, claim, label, timeout)
+
+    def audit(
+        self,
+        X: Any,
+        protected: Iterable[str | int],
+        *,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        timeout: float | None = None,
+    ) -> Audit:
+        """Decide for every row whether its prediction rests on protected features.
+
+        A change of protected features alone, all others kept, either can give another prediction, which a witness
+        shows, or it is proved that it cannot: then there is an explanation without them, and it is given.
+
+        Parameters
+        ----------
+        X
+            Rows, as the model takes them.
+        protected
+            Features by name or index.
+        n_jobs, progress
+            As in `batch`.
+        timeout
+            Seconds for each row. A row that was not decided in time counts as unknown.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> audit = tp.Explainer(forest).audit([patient, [0, 1, 0, 80]], protected=["weight"])
+        >>> audit.n_flips, audit.n_free, audit.rows[0].why.feature_names
+        (0, 2, ('blocked-arteries', 'chest-pain'))
+        """
+        return audit.audit(self._setting, X, protected, n_jobs, progress, timeout)
 
     def encode(
         self,

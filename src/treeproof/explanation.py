@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from treeproof.forest import Label
@@ -38,8 +39,16 @@ class Statistics:
 class Abductive:
     """Features whose values alone force the prediction; with a `target`, features that alone rule that class out.
 
-    `status` is ``"minimal"`` (no feature can be dropped) or ``"sound"`` (the deadline came first: the features suffice,
-    but perhaps fewer would). With no features at all, the forest gives every input this label, or none the target.
+    `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no feature can
+    be dropped) or ``"sound"`` (the deadline came first: the features suffice, but perhaps fewer would). With no
+    features at all, the forest gives every input this label, or none the target.
+
+    `cost` is what the features cost together, if costs were stated. `lower_bound` is given if the smallest set was
+    asked for: it is proved that none has fewer features, or costs less.
+
+    `rule` has the values of the features for which that is proved: those that the forest does not tell from the
+    instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
+    be widened and no value added, given the others; otherwise the deadline came first.
 
     Examples
     --------
@@ -59,10 +68,14 @@ class Abductive:
     rule: tuple[Condition, ...]
     target: Label | None
     instance: tuple[Value, ...]
-    status: Literal["minimal", "sound"]
+    status: Literal["minimum", "minimal", "sound"]
     n_features: int
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    inflated: bool = False
+    widest: bool = False
+    cost: Fraction | None = None
+    lower_bound: Fraction | None = None
 
     def __str__(self) -> str:
         if not self.features:
@@ -86,15 +99,21 @@ class Abductive:
             does = "forces the prediction" if one else "force the prediction"
         else:
             does = f"{'rules' if one else 'rule'} out the label {self.target}"
-        are = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features {does}"
+        are = (
+            f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features{_at(self.cost)} {does}"
+        )
         if self.status == "sound":
             return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
-        dropped = "it cannot be dropped" if one else "none of them can be dropped"
-        return f"Proved: {are}; {dropped}.{_near_ties(self.stats)}"
+        dropped = _no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
+        if self.widest:
+            dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
+        late = " Perhaps conditions can be widened, the time was up." if self.inflated and not self.widest else ""
+        late = _perhaps_less(self) + late
+        return f"Proved: {are}; {dropped}.{late}{_near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "abductive", **asdict(self)}
+        return {"kind": "abductive", **asdict(self), **_plain_costs(self)}
 
     def _repr_html_(self) -> str:
         conditions = [str(condition) for condition in self.rule] or ["whatever the input"]
@@ -117,9 +136,15 @@ class Changed:
 class Contrastive:
     """Features whose change alone can give another prediction, with an input that shows it.
 
-    `status` is ``"minimal"`` (no proper subset can change the prediction in the way asked for), ``"sound"`` (the
-    deadline came first: the witness is right, but perhaps fewer features would do), ``"impossible"`` (proved: no input
-    at all gives the asked-for label) or ``"unknown"`` (the deadline came before any witness).
+    `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no proper
+    subset can change the prediction in the way asked for), ``"sound"`` (the deadline came first: the witness is right,
+    but perhaps fewer features would do), ``"impossible"`` (proved: no input at all, within the `limits`, gives the
+    asked-for label) or ``"unknown"`` (the deadline came before any witness). `cost` and `lower_bound` are as in
+    `Abductive`.
+
+    `distance` is how far the witness is from the instance, rounded to a float; None if nobody asked. `closest` says
+    that it is proved: no other values of the same features, within the limits, give the asked-for label at a smaller
+    distance.
 
     Examples
     --------
@@ -129,7 +154,7 @@ class Contrastive:
     >>> print(change)
     No instead of Yes, if
       chest-pain: 1 -> 0
-    Proved: changing this 1 of 4 features suffices; it cannot be left out.
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
     """
 
     features: tuple[int, ...]
@@ -140,9 +165,14 @@ class Contrastive:
     changes: tuple[Changed, ...]
     target: Label | None
     instance: tuple[Value, ...]
-    status: Literal["minimal", "sound", "impossible", "unknown"]
+    status: Literal["minimum", "minimal", "sound", "impossible", "unknown"]
     n_features: int
     stats: Statistics = field(compare=False)
+    distance: float | None = None
+    closest: bool = False
+    limits: tuple[str, ...] = ()
+    cost: Fraction | None = None
+    lower_bound: Fraction | None = None
 
     def __str__(self) -> str:
         return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
@@ -154,19 +184,28 @@ class Contrastive:
 
     def _claim(self) -> str:
         other = "another label" if self.target is None else f"the label {self.target}"
+        limits = f", with {', '.join(self.limits)}" if self.limits else ""
         if self.status == "impossible":
-            return f"Proved: no input of the space gives {other}."
+            return f"Proved: no input of the space gives {other}{limits}."
         if self.status == "unknown":
-            return f"Not decided: the time was up before it was clear whether any input gives {other}."
+            return f"Not decided: the time was up before it was clear whether any input gives {other}{limits}."
         one = len(self.features) == 1
-        are = f"changing {'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features suffices"
+        these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
+        are = f"changing {these}{_at(self.cost)} suffices"
+        within = f" Limits: {', '.join(self.limits)}." if self.limits else ""
         if self.status == "sound":
-            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
-        return f"Proved: {are}; {'it cannot' if one else 'none of them can'} be left out.{_near_ties(self.stats)}"
+            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do.{within}"
+        end = f"{within}{_near_ties(self.stats)}"
+        minimal = _no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
+        end = _perhaps_less(self) + end
+        if self.closest:
+            return f"Proved: {are}; {minimal}, and no closer {'value does' if one else 'values do'}.{end}"
+        late = "" if self.distance is None else " Perhaps closer values do, the time was up."
+        return f"Proved: {are}; {minimal}.{late}{end}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "contrastive", **asdict(self)}
+        return {"kind": "contrastive", **asdict(self), **_plain_costs(self)}
 
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(change) for change in self.changes], self._claim())
@@ -210,6 +249,41 @@ class Verdict:
 
 def _under(constraints: Sequence[str]) -> str:
     return f" The proof uses: {'; '.join(constraints)}." if constraints else ""
+
+
+def plain(number: Fraction | None) -> int | float | None:
+    """Return a number for JSON: whole, or else the nearest float.
+
+    >>> plain(Fraction(4)), plain(Fraction(1, 10))
+    (4, 0.1)
+    """
+    if number is None or number.denominator == 1:
+        return None if number is None else number.numerator
+    return float(number)
+
+
+def _plain_costs(result: Abductive | Contrastive) -> dict[str, int | float | None]:
+    return {"cost": plain(result.cost), "lower_bound": plain(result.lower_bound)}
+
+
+def _at(cost: Fraction | None) -> str:
+    return "" if cost is None else f", at a cost of {plain(cost)},"
+
+
+def _no_less(result: Abductive | Contrastive) -> str | None:
+    if result.status != "minimum":
+        return None
+    return f"no {'smaller' if result.cost is None else 'cheaper'} set does"
+
+
+def _perhaps_less(result: Abductive | Contrastive) -> str:
+    """Return what is known of smaller or cheaper sets, if these were looked for until the deadline."""
+    if result.status == "minimum" or result.lower_bound is None:
+        return ""
+    sized = result.cost is None
+    known = f"none {'has fewer than' if sized else 'costs less than'} {plain(result.lower_bound)}"
+    bound = f"; {known}" if result.lower_bound > 0 else ""
+    return f" Perhaps a {'smaller' if sized else 'cheaper'} set does, the time was up{bound}."
 
 
 def _near_ties(stats: Statistics) -> str:

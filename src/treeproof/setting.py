@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Statistics, Value
 from treeproof.forest import Forest, Label, Rows
 from treeproof.oracles.native import Cancel, NativeOracle
-from treeproof.query import Cells, Claim, Never, Oracle, Refuted, Stays
+from treeproof.query import Cells, Claim, Domain, Never, Oracle, Refuted, Stays
 from treeproof.rows import as_row
 from treeproof.search.memory import Memory
 from treeproof.space import Space, shortest
@@ -72,9 +72,16 @@ class Setting:
         """Return the target as the forest's own label."""
         return None if target is None else self.labels[self.forest.class_index(target)]
 
-    def memory(self, instance: Instance, claim: Claim, timeout: float | None, cancel: Cancel | None = None) -> Memory:
+    def memory(
+        self,
+        instance: Instance,
+        claim: Claim,
+        timeout: float | None,
+        cancel: Cancel | None = None,
+        free: Sequence[Domain] | None = None,
+    ) -> Memory:
         """Return an empty memory of answers about the instance, with a deadline `timeout` seconds from now."""
-        return Memory(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel)
+        return Memory(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free)
 
     def features(self, features: Iterable[str | int]) -> list[int]:
         """Return the indices of features given by name or index."""

@@ -17,10 +17,10 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 
 
 @pytest.fixture
-def native(monkeypatch):
+def harness(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCH))
-    yield importlib.import_module("native")
-    del sys.modules["native"]
+    yield importlib.import_module("harness")
+    del sys.modules["harness"]
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,23 @@ def run(script, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_table_prints_its_columns_and_keeps_everything(native, capsys):
-    table = native.Table("title", "name:6 speed_up:10.2f")
+def test_a_table_prints_its_columns_and_keeps_everything(harness, capsys):
+    table = harness.Table("title", "name:6 speed_up:10.2f")
     table.add({"name": "iris", "speed_up": 1.234, "raw": [1, 2]})
     table.add({"name": "wine", "speed_up": None})
     assert capsys.readouterr().out == "\ntitle\n  name  speed up\n  iris      1.23\n  wine         -\n"
     assert table.rows[0]["raw"] == [1, 2]
+
+
+def test_questions_end_to_end(data, tmp_path):
+    report = tmp_path / "questions.json"
+    options = ["--instances", "2", "--repeats", "1", "--limit", "5", "--dataset", "sums", "--json", report]
+    done = run("questions.py", "--data", data, *options)
+    assert done.returncode == 0, done.stderr
+    parts = json.loads(report.read_text())["parts"]
+    assert set(parts) == {"length", "minimum", "inflate", "list", "change", "relevance", "linf", "l0"}
+    assert all(part["rows"] and part["figures"] for part in parts.values())
+    assert parts["minimum"]["rows"][0]["length"] <= parts["length"]["rows"][0]["tries"]
 
 
 def test_native_end_to_end(data, tmp_path):

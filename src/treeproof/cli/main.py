@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import treeproof
-from treeproof.cli import demo, train
+from treeproof.cli import ask, demo, train
 from treeproof.cli.common import add_question, add_search, load, sat_options, say, say_result, target_of
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explanation import Abductive
@@ -59,16 +60,7 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"treeproof {treeproof.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    def command(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        made = commands.add_parser(
-            name,
-            help=text,
-            description=text,
-            epilog=EXIT_CODES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        made.set_defaults(run=run)
-        return made
+    command = partial(_add_command, commands)
 
     command("demo", "explain the paper's running example and an iris forest", demo.run)
     train.add_arguments(command("train", "train a forest on a CSV file, as the paper does", train.run))
@@ -96,6 +88,9 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     enumerate_.add_argument("--limit", type=int, help="stop after so many")
     add_search(enumerate_)
 
+    asks = command("ask", "ask other questions: what matters at all, how robust, is this explanation right")
+    ask.add_commands(partial(_add_command, asks.add_subparsers(title="questions", metavar="QUESTION")))
+
     encode = command("encode", "write a query about a row as DIMACS or SMT-LIB", _encode)
     add_question(encode)
     encode.add_argument("--row", type=int, default=0, metavar="N", help="row of the query, from 0 (default: 0)")
@@ -109,6 +104,21 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
 
         add_arguments(bench)
     return parser
+
+
+def _add_command(
+    commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int] | None = None
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.set_defaults(run=run or (lambda args: _help(made)))
+    return made
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    parser.print_help()
+    return 0
 
 
 def _explain(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from treeproof.cells import CellForest, exact_leaves
 from treeproof.errors import UnsupportedQueryError
 from treeproof.query import Answer, Cells, Domain, Entailed, Query, Refuted, Stays, Unknown
 
-__all__ = ["Cancel", "Deletion", "NativeOracle", "PlainOracle"]
+__all__ = ["Cancel", "Deletion", "Inflation", "NativeOracle", "PlainOracle"]
 
 DEEPEST = 19_000
 _WORD = 64
@@ -29,6 +29,22 @@ class Deletion:
     features: frozenset[int]
     clauses: frozenset[int]
     minimal: bool
+    entailed: int
+    refuted: int
+    unknown: int
+    remembered: int
+    near_ties: int
+    longest_entailed: float
+    longest_refuted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inflation:
+    """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
+
+    domains: tuple[Domain, ...]
+    clauses: frozenset[int]
+    widest: bool
     entailed: int
     refuted: int
     unknown: int
@@ -77,19 +93,8 @@ class PlainOracle:
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; the core is the features at whose splits the proof needed the restriction."""
-        forest = self._forest
-        low = np.zeros(forest.n_features, dtype=np.int32)
-        high = np.zeros(forest.n_features, dtype=np.int32)
-        sets = np.zeros(self._begin[-1], dtype=np.uint64)
-        for f, domain in enumerate(query.domains):
-            if forest.ordered[f]:
-                low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
-            else:
-                sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
         status, core, clauses, witness, label, near_tie, _ = self._core.decide(
-            low,
-            high,
-            sets,
+            *self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
             None if query.near is None else list(query.near),
@@ -101,6 +106,21 @@ class PlainOracle:
         if status == "refuted":
             return Refuted(tuple(witness), label, near_tie)
         return Unknown("deadline")
+
+    def _box(
+        self, domains: Sequence[Domain]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
+        """Return the ends of the ordered features' domains, and the sets of the others one after the other."""
+        forest = self._forest
+        low = np.zeros(forest.n_features, dtype=np.int32)
+        high = np.zeros(forest.n_features, dtype=np.int32)
+        sets = np.zeros(self._begin[-1], dtype=np.uint64)
+        for f, domain in enumerate(domains):
+            if forest.ordered[f]:
+                low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
+            else:
+                sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
+        return low, high, sets
 
     def _literal(self, feature: int, domain: Domain, words: Sequence[int]) -> tuple[int, int, int, list[int]]:
         if self._forest.ordered[feature]:
@@ -142,6 +162,29 @@ class NativeOracle(PlainOracle):
         found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
         return Deletion(frozenset(found[0]), frozenset(found[1]), *found[2:])
 
+    def inflate(
+        self,
+        point: Cells,
+        label: int,
+        domains: Sequence[Domain],
+        order: Sequence[int],
+        deadline: float | None,
+        cancel: Cancel | None = None,
+    ) -> Inflation:
+        """Return what `treeproof.search.inflation.widen` would, with the whole loop inside the core.
+
+        Another thread may stop it early by `cancel`, as a deadline would.
+        """
+        found = self._core.inflate(
+            *self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel
+        )
+        low, high, sets = found[:3]
+        wider: list[Domain] = [
+            range(low[f], high[f] + 1) if ordered else _cells(sets[self._begin[f] : self._begin[f + 1]])
+            for f, ordered in enumerate(self._forest.ordered)
+        ]
+        return Inflation(tuple(wider), frozenset(found[3]), *found[4:])
+
 
 def _seconds_left(deadline: float | None) -> float:
     return math.inf if deadline is None else deadline - time.monotonic()
@@ -179,6 +222,10 @@ def _bits(cells: Iterable[int], n_words: int) -> list[int]:
     for cell in cells:
         words[cell // _WORD] |= 1 << (cell % _WORD)
     return words
+
+
+def _cells(words: Sequence[int]) -> frozenset[int]:
+    return frozenset(w * _WORD + bit for w, word in enumerate(words) for bit in range(_WORD) if word >> bit & 1)
 
 
 def _feature_of_sets(forest: CellForest) -> dict[int, int]:

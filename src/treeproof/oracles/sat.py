@@ -64,7 +64,7 @@ class SatOracle:
     >>> space = Space.of(forest)
     >>> cells, point = space.discretise(), space.cells(patient)
     >>> SatOracle(cells).decide(Query(fix(cells, point, [0, 1, 2]), Stays(1)))
-    Entailed(core=frozenset({0, 1, 2}), near_tie=False)
+    Entailed(core=frozenset({0, 1, 2}), near_tie=False, clauses=frozenset())
     """
 
     name = "sat"

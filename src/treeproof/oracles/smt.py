@@ -73,7 +73,7 @@ class SmtOracle:
     >>> cells = Space.of(forest).discretise()
     >>> oracle = SmtOracle(cells)
     >>> oracle.decide(Query(fix(cells, (1, 0, 1, 0), [0, 2]), Stays(1)))
-    Entailed(core=frozenset({0, 2}), near_tie=False)
+    Entailed(core=frozenset({0, 2}), near_tie=False, clauses=frozenset())
     >>> oracle.decide(Query(fix(cells, (1, 0, 1, 0), [1, 2]), Stays(1))).label
     0
     """

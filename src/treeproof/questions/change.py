@@ -1,26 +1,94 @@
-"""What would change the prediction: features whose change alone can do it, with an input that shows it."""
+"""What would change the prediction: features whose change alone can do it, with the closest input that shows it."""
 
 from __future__ import annotations
 
+import html
 import time
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal, overload
 
-from treeproof.explanation import Changed, Contrastive, Statistics
+import numpy as np
+
+from treeproof.errors import InputError, InternalError
+from treeproof.explanation import Contrastive, Statistics
+from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
+from treeproof.questions.costs import Costs
+from treeproof.questions.moves import Moves, as_float, make_moves
+from treeproof.search.closest import closest
+from treeproof.search.diverse import different_changes
+from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, contrastive
+from treeproof.search.minimum import minimum_contrastive
 from treeproof.setting import Instance, Setting
+
+Distance = Literal["l1"]
 
 
 def find_change(
-    setting: Setting, instance: Instance, target: Any, ordering: list[int], timeout: float | None
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    ordering: list[int],
+    distance: Distance | None,
+    timeout: float | None,
+    costs: Costs | None = None,
 ) -> Contrastive:
-    """Return a subset-minimal set of features whose change reaches the target, by deletion in the given order."""
+    """Return a subset-minimal set of features whose change reaches the target, by deletion in the given order.
+
+    With `costs` it is the cheapest set. Its witness is the closest one, unless `distance` is None.
+    """
+    _check_distance(distance)
     start = time.perf_counter()
-    memory = setting.memory(instance, setting.claim(instance, target), timeout)
+    memory = _memory(setting, moves, target, timeout)
     answer = memory.ask(frozenset())
-    found = contrastive(memory, ordering, answer) if isinstance(answer, Refuted) else None
-    status: Literal["impossible", "unknown"] = "impossible" if isinstance(answer, Entailed) else "unknown"
-    return make_contrastive(setting, instance, target, found or status, setting.statistics(memory, start))
+    if not isinstance(answer, Refuted):
+        status: Literal["impossible", "unknown"] = "impossible" if isinstance(answer, Entailed) else "unknown"
+        return make_contrastive(setting, moves.instance, target, status, setting.statistics(memory, start), moves)
+    if costs is None:
+        found = contrastive(memory, ordering, answer)
+        return _finish(setting, moves, target, memory, found, distance, start)
+    found, bound = minimum_contrastive(memory, ordering, costs.units, answer)
+    result = _finish(setting, moves, target, memory, found, distance, start)
+    return replace(result, cost=costs.total(result.features), lower_bound=bound * costs.unit)
+
+
+def find_changes(
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    n: int,
+    ordering: list[int],
+    distance: Distance | None,
+    timeout: float | None,
+) -> Contrastives:
+    """Return up to `n` minimal changes, each as different as possible from those before; fewer if there are no more."""
+    _check_distance(distance)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"The 'n' parameter must be a whole number of at least 1. Got {n!r} instead.")
+    start = time.perf_counter()
+    memory = _memory(setting, moves, target, timeout)
+    found: list[Contrastive] = []
+    status: Literal["found", "all", "sound"] = "all"
+    try:
+        for change in different_changes(memory, ordering):
+            found.append(_finish(setting, moves, target, memory, change, distance, start))
+            if len(found) == n:
+                status = "found"
+                break
+    except TimeoutError:
+        status = "sound"
+    return Contrastives(
+        changes=tuple(found),
+        n=int(n),
+        status=status,
+        label=setting.labels[moves.instance.label],
+        target=setting.label_of(target),
+        limits=moves.words,
+        stats=setting.statistics(memory, start),
+    )
 
 
 def make_contrastive(
@@ -29,26 +97,120 @@ def make_contrastive(
     target: Any,
     found: Change | Literal["impossible", "unknown"],
     stats: Statistics,
+    moves: Moves | None = None,
+    distance: Fraction | None = None,
+    is_closest: bool = False,
 ) -> Contrastive:
-    """Return what was found as a result."""
-    features: tuple[int, ...] = ()
-    witness, witness_label = None, None
-    changes: tuple[Changed, ...] = ()
-    if isinstance(found, Change):
-        features, seen = tuple(sorted(found.features)), setting.space.features
-        witness, witness_label = setting.witness(instance.row, found.witness)
-        after = setting.space.row(found.witness.witness, near=instance.row)
-        changes = tuple(Changed(seen[f].name, seen[f].show(instance.row), seen[f].show(after)) for f in features)
+    """Return what was found as a result; `distance` is that of the witness, if it was asked for."""
+    moves = moves or make_moves(setting, instance)
+    features = tuple(sorted(found.features)) if isinstance(found, Change) else ()
+    reached = moves.reach(found.witness) if isinstance(found, Change) else None
+    if isinstance(found, Change) and distance is not None and sum(moves.distances(found.witness)) != distance:
+        raise InternalError(f"The witness {found.witness} is not at the distance {distance}; please report this.")
     return Contrastive(
         features=features,
         feature_names=setting.names(features),
         label=setting.labels[instance.label],
-        witness=witness,
-        witness_label=witness_label,
-        changes=changes,
+        witness=reached.values if reached else None,
+        witness_label=reached.label if reached else None,
+        changes=tuple(reached.changes[f] for f in features) if reached else (),
         target=setting.label_of(target),
         instance=setting.present(instance.row),
         status=found.status if isinstance(found, Change) else found,
         n_features=setting.space.n_features,
         stats=stats,
+        distance=None if distance is None else as_float(distance),
+        closest=is_closest,
+        limits=moves.words,
     )
+
+
+def _check_distance(distance: Any) -> None:
+    if distance not in ("l1", None):
+        raise InputError(f"The 'distance' parameter must be 'l1' or None. Got {distance!r} instead.")
+
+
+def _memory(setting: Setting, moves: Moves, target: Any, timeout: float | None) -> Memory:
+    return setting.memory(moves.instance, setting.claim(moves.instance, target), timeout, free=moves.free)
+
+
+def _finish(
+    setting: Setting, moves: Moves, target: Any, memory: Memory, found: Change, distance: Distance | None, start: float
+) -> Contrastive:
+    """Return a change as a result, with the closest witness if a distance is asked for."""
+    if distance is None:
+        return make_contrastive(setting, moves.instance, target, found, setting.statistics(memory, start), moves)
+    # A witness of a minimal change leaves no feature of it as it was.
+    costs, unit = moves.costs(found.features, stay=False)
+    nearest = closest(memory, costs, found.witness)
+    found = replace(found, witness=nearest.witness)
+    is_closest = nearest.proved and found.status != "sound"
+    stats = setting.statistics(memory, start)
+    return make_contrastive(
+        setting, moves.instance, target, found, stats, moves, distance=nearest.cost * unit, is_closest=is_closest
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Contrastives(Sequence[Contrastive]):
+    """Several minimal changes that share few features, in the order in which they were found.
+
+    `status` is ``"found"`` (as many as asked for), ``"all"`` (proved: there are no more) or ``"sound"`` (the time was
+    up: there may be more). Each change says itself what is proved of it.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> print(tp.Explainer(forest).contrastives(patient, n=3))
+    1. No instead of Yes, if
+      chest-pain: 1 -> 0.5
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+    2. No instead of Yes, if
+      blocked-arteries: 1 -> 0.5
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+    2 minimal changes of 3 asked for. Proved: there are no others.
+    """
+
+    changes: tuple[Contrastive, ...]
+    n: int
+    status: Literal["found", "all", "sound"]
+    label: Label
+    target: Label | None
+    limits: tuple[str, ...]
+    stats: Statistics = field(compare=False)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    @overload
+    def __getitem__(self, index: int) -> Contrastive: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Contrastive, ...]: ...
+    def __getitem__(self, index: int | slice) -> Contrastive | tuple[Contrastive, ...]:
+        return self.changes[index]
+
+    def __iter__(self) -> Iterator[Contrastive]:
+        return iter(self.changes)
+
+    def __str__(self) -> str:
+        parts = [f"{i}. {change}" for i, change in enumerate(self.changes, start=1)]
+        return "\n".join([*parts, self._claim()])
+
+    def _claim(self) -> str:
+        n, wanted = len(self.changes), f"{self.n} asked for"
+        if self.status == "found":
+            return f"{n} minimal changes, as asked for."
+        what = f"{n} minimal change{'' if n == 1 else 's'} of {wanted}"
+        limits = f" with {', '.join(self.limits)}" if self.limits else ""
+        if self.status == "all":
+            return f"{what}. Proved: there are no others{limits}."
+        return f"{what}. Perhaps there are more: the time was up."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        plain = {**asdict(self), "changes": [change.to_dict() for change in self.changes]}
+        return {"kind": "contrastives", **plain}
+
+    def _repr_html_(self) -> str:
+        return "".join(change._repr_html_() for change in self.changes) + f"<p>{html.escape(self._claim())}</p>"

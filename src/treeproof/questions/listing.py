@@ -62,8 +62,7 @@ def enumerate_all(
     """Return an iterator over all minimal explanations of a kind; the time runs from the first request."""
     if kind not in ("abductive", "contrastive", "both"):
         raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
-    if limit is not None and (not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0):
-        raise InputError(f"The 'limit' parameter must be a whole number of at least 0. Got {limit!r} instead.")
+    check_limit(limit)
     check_timeout(timeout)
     claim = setting.claim(instance, target)
 
@@ -80,3 +79,9 @@ def enumerate_all(
                 yield make_contrastive(setting, instance, target, found, stats)
 
     return Enumeration(results, limit)
+
+
+def check_limit(limit: Any) -> None:
+    """Raise InputError unless `limit` is None or a number of results."""
+    if limit is not None and (not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0):
+        raise InputError(f"The 'limit' parameter must be a whole number of at least 0. Got {limit!r} instead.")

@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pysat.solvers import Solver
-
 from treeproof.query import Entailed, Unknown, expired
+from treeproof.search.chart import Chart
 from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
-
-_MAP_SOLVER = "minisat22"
 
 
 def enumerate_minimal(
@@ -25,28 +22,25 @@ def enumerate_minimal(
 ) -> Iterator[Sufficient | Change]:
     """Yield every minimal explanation once, of both kinds; raise TimeoutError when the deadline comes first.
 
-    `first` biases which kind comes early. The sequence is the same on every oracle.
+    `first` biases which kind comes early. The sequence is the same on every oracle. The caller may change `order`, that
+    of deletion, between two results.
     """
     features = [f for f in sorted(memory.features) if memory.forest.n_cells[f] > 1]
-    everything = frozenset(features)
-    with Solver(name=_MAP_SOLVER) as chart:
-        for f in features:
-            chart.add_clause([f + 1, -(f + 1)])
+    with Chart(features, deadline=memory.deadline) as chart:
         # Large seeds tend to entail the claim and give abductive explanations, small ones the other kind.
-        chart.set_phases([f + 1 if first == "abductive" else -(f + 1) for f in features])
+        chart.favour(f + 1 if first == "abductive" else -(f + 1) for f in features)
         while chart.solve():
-            model = chart.get_model()
-            seed = frozenset(literal - 1 for literal in model if literal > 0) & everything
+            seed = chart.features()
             answer = memory.ask(seed)
             if isinstance(answer, Unknown) or expired(memory.deadline):
                 raise TimeoutError
             found: Sufficient | Change
             if isinstance(answer, Entailed):
                 found = abductive(memory, order, start=seed)
-                chart.add_clause([-(f + 1) for f in found.features])
+                chart.avoid(found.features)
             else:
                 found = contrastive(memory, order, answer, start=memory.features - seed)
-                chart.add_clause([f + 1 for f in found.features])
-            if found.status != "minimal":
+                chart.meet(found.features)
+            if found.status == "sound":
                 raise TimeoutError
             yield found

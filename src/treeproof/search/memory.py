@@ -11,12 +11,13 @@ Freeing one more feature then never takes a point away, which is all that the se
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
-from treeproof.oracles.native import Cancel, Deletion
+from treeproof.oracles.native import Cancel, Deletion, Inflation
 from treeproof.query import (
     Answer,
     Cells,
@@ -30,6 +31,8 @@ from treeproof.query import (
     restricted,
     violates,
 )
+
+_RECENT = 64  # answers of each kind that are remembered; a scan of thousands costs more than most questions
 
 
 @dataclass(slots=True)
@@ -47,8 +50,8 @@ class Counts:
     longest_entailed: float = 0.0
     longest_refuted: float = 0.0
 
-    def add(self, other: Deletion) -> None:
-        """Count what a deletion inside the native core asked."""
+    def add(self, other: Deletion | Inflation) -> None:
+        """Count what a search inside the native core asked."""
         self.entailed += other.entailed
         self.refuted += other.refuted
         self.unknown += other.unknown
@@ -88,9 +91,10 @@ class Memory:
         self.limited = restricted(forest, self.free)
         assert all(cell in domain for cell, domain in zip(point, self.free, strict=True)), "a feature may stay as it is"
         self.home = tuple(forest.only(f, (cell,)) for f, cell in enumerate(point))
-        # Each with the features in which it differs from the point.
-        self._witnesses: list[tuple[int, Refuted]] = []
-        self._cores: list[tuple[int, Entailed]] = []
+        # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
+        # where nothing is known yet.
+        self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
+        self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
 
     @property
     def features(self) -> frozenset[int]:

@@ -10,34 +10,39 @@ depends on which core the oracle happened to find; memory gives most of the spee
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from treeproof.errors import InternalError
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Entailed, Refuted, Stays, Unknown
+from treeproof.query import Entailed, Refuted, Stays, Unknown, expired, violates
 from treeproof.search.memory import Memory
+
+Status = Literal["minimum", "minimal", "sound"]
+"""What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """Features whose values alone force the claim; `minimal` unless the deadline came first.
+    """Features whose values alone force the claim; `sound` if the deadline came first.
 
     `clauses` are the rules between features that the proof of that used.
     """
 
     features: frozenset[int]
-    status: Literal["minimal", "sound"]
+    status: Status
     clauses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Features whose change alone can break the claim, with a witness; `minimal` unless the deadline came first."""
+    """Features whose change alone can break the claim, with a witness; `sound` if the deadline came first."""
 
     features: frozenset[int]
     witness: Refuted
-    status: Literal["minimal", "sound"]
+    status: Status
 
 
 def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None = None) -> Sufficient:
@@ -46,7 +51,7 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
     `start` is a set that is known to entail it, by default all features: the instance itself satisfies the claim.
     """
     kept = memory.features if start is None else start
-    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
+    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays) and not memory.limited:
         deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
         memory.counts.add(deletion)
         clauses = deletion.clauses if deletion.entailed else _clauses_used(memory, kept)
@@ -61,6 +66,33 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
         if isinstance(answer, Entailed):
             kept -= {feature}
     return Sufficient(kept, "minimal", _clauses_used(memory, kept))
+
+
+def shortest_abductive(memory: Memory, orders: Sequence[Sequence[int]]) -> Sufficient:
+    """Return the first of the shortest sets that deletion in each of these orders gives.
+
+    The deadline may come before all were tried; only if the first was not finished is the result not minimal.
+    """
+    best = abductive(memory, orders[0])
+    for order in orders[1:]:
+        if expired(memory.deadline):
+            break
+        other = abductive(memory, order)
+        if other.status == "minimal" and len(other.features) < len(best.features):
+            best = other
+    return best
+
+
+def shuffled(order: Sequence[int], seed: int) -> list[int]:
+    """Return the order somewhat perturbed: a feature moves up by less than half the length, at random.
+
+    >>> shuffled(range(8), 1)
+    [0, 3, 1, 2, 4, 5, 6, 7]
+    """
+    jitter = random.Random(seed)
+    reach = len(order) / 2
+    place = {f: i + reach * jitter.random() for i, f in enumerate(order)}
+    return sorted(order, key=place.__getitem__)
 
 
 def _clauses_used(memory: Memory, features: frozenset[int]) -> frozenset[int]:
@@ -80,10 +112,31 @@ def contrastive(memory: Memory, order: Sequence[int], witness: Refuted, start: f
     for feature in order:
         if feature not in freed:
             continue
-        answer = memory.ask(memory.features - freed | {feature})
+        answer = _put_back(memory, witness, feature) or memory.ask(memory.features - freed | {feature})
         if isinstance(answer, Unknown):
             return Change(memory.differences(witness), witness, "sound")
         if isinstance(answer, Refuted):
             witness = answer
             freed -= {feature}
+    if memory.forest.label(witness.witness) != witness.label:
+        raise InternalError(f"{memory.oracle.name}: a witness has another label than it said; please report this.")
     return Change(freed, witness, "minimal")
+
+
+def _put_back(memory: Memory, witness: Refuted, feature: int) -> Refuted | None:
+    """Return the witness with this feature as it was, if that is one too: much cheaper than a question.
+
+    Sums closer than rounding would go unnoticed here, so this is for forests without them only.
+    """
+    cells = (*witness.witness[:feature], memory.point[feature], *witness.witness[feature + 1 :])
+    if cells == witness.witness:
+        memory.counts.remembered += 1
+        return witness
+    if memory.forest.band or not memory.forest.allows(cells):
+        return None
+    oracle = memory.oracle
+    label = oracle.label(cells) if isinstance(oracle, NativeOracle) else memory.forest.label(cells)
+    if not violates(memory.claim, label):
+        return None
+    memory.counts.remembered += 1
+    return Refuted(cells, label)

@@ -1,0 +1,201 @@
+"""Time the questions beyond "why" on the forests of the paper's Table 1, native oracle, majority vote.
+
+``python bench/questions.py --data DIR [--instances 20] [--dataset NAME ...] [--part length,minimum] [--json F]``
+
+* ``length``: explanations by importance (the default), by index, the best of ten orders, and the table's;
+* ``minimum``: smallest explanations within ten seconds, and how far from proved the others are;
+* ``inflate``: widening all bounds, beside the plain explanation;
+* ``list``: the first hundred abductive explanations, or all if there are fewer;
+* ``change``: the closest contrastive explanation;
+* ``relevance``: which features matter at all;
+* ``linf``, ``l0``: the largest proved distance, the fewest features that flip the prediction.
+
+Times are CPU times. Instances are the first of the paper's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from harness import Row, Table, figure, recipe, run
+
+import treeproof as tp
+from treeproof.bench.timing import medians, ms, take_turns
+
+FEW_FEATURES = 20
+
+
+def explainers(args: argparse.Namespace) -> Any:
+    for name, line, model, rows in recipe(args):
+        yield name, line, tp.Explainer(model, vote="majority"), rows
+
+
+def once(action: Callable[[Any], Any], rows: Any) -> tuple[np.ndarray, list[Any]]:
+    """Return the CPU milliseconds of the action on each row, and its results."""
+    timed = take_turns({"": action}, rows, 1, warm_up=False)[""]
+    return medians(timed), timed.results
+
+
+def run_length(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    table = Table(
+        "length: mean number of features; ms by the default order and for ten orders",
+        "dataset:15 features:9 importance:11.2f index:8.2f tries:8.2f printed:9 ms:9.3f tries_ms:10.3f",
+    )
+    for name, line, explainer, rows in explainers(args):
+        ways = {
+            "importance": explainer.abductive,
+            "index": partial(explainer.abductive, order="index"),
+            "tries": partial(explainer.abductive, tries=10),
+        }
+        timed = take_turns(ways, rows, args.repeats)
+        mean = {way: float(np.mean([len(why.features) for why in timed[way].results])) for way in ways}
+        row = {"dataset": name, "features": line["features"], "printed": line["sat_calls"], **mean}
+        table.add(row | {"ms": ms(timed["importance"]), "tries_ms": ms(timed["tries"])})
+    totals = {way: sum(row[way] for row in table.rows) for way in ("importance", "index", "tries")}
+    return table.rows, [
+        figure("length by importance / by index, sums of the means", totals["importance"] / totals["index"]),
+        figure("length, best of ten orders / by importance", totals["tries"] / totals["importance"]),
+    ]
+
+
+def run_minimum(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    table = Table(
+        f"minimum: smallest abductive explanations within {args.limit:g} s",
+        "dataset:15 features:9 instances:10 solved:8 length:8.2f plain:8.2f gap:7.2f median_ms:11.1f worst_ms:11.1f",
+    )
+    for name, line, explainer, rows in explainers(args):
+        plain = [len(explainer.abductive(row).features) for row in rows]
+        times, results = once(partial(explainer.abductive, minimum=True, timeout=args.limit), rows)
+        solved = [why.status == "minimum" for why in results]
+        gaps = [len(why.features) - why.lower_bound for why, done in zip(results, solved, strict=True) if not done]
+        table.add(
+            {
+                "dataset": name,
+                "features": line["features"],
+                "instances": len(rows),
+                "solved": sum(solved),
+                "length": float(np.mean([len(why.features) for why in results])),
+                "plain": float(np.mean(plain)),
+                "gap": float(np.mean(gaps)) if gaps else None,
+                "median_ms": float(np.median(times)),
+                "worst_ms": float(np.max(times)),
+            }
+        )
+    few = [row for row in table.rows if row["features"] <= FEW_FEATURES]
+    many = [row for row in table.rows if row["features"] > FEW_FEATURES]
+    figures = []
+    for rows, text, target in ((few, f"<= {FEW_FEATURES} features", "all"), (many, "more features", "")):
+        done, asked = sum(row["solved"] for row in rows), sum(row["instances"] for row in rows)
+        met = done == asked if target else None
+        figures.append(figure(f"smallest proved, sets with {text}", f"{done} of {asked}", target, met))
+    return table.rows, figures
+
+
+def run_inflate(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    table = Table(
+        "inflate: an explanation with all bounds as wide as they go, beside the plain one",
+        "dataset:15 plain_ms:10.3f inflated_ms:13.3f ratio:8.2f worst:8.2f widest:8 instances:11",
+    )
+    for name, _, explainer, rows in explainers(args):
+        ways = {"plain": explainer.abductive, "inflated": partial(explainer.abductive, inflate=True)}
+        timed = take_turns(ways, rows, args.repeats)
+        plain, inflated = timed["plain"], timed["inflated"]
+        row = {"dataset": name, "plain_ms": ms(plain), "inflated_ms": ms(inflated), "ratio": ms(inflated) / ms(plain)}
+        row |= {"worst": float(np.max(medians(inflated) / medians(plain))), "instances": len(rows)}
+        table.add(row | {"widest": sum(why.widest for why in inflated.results)})
+    worst = max(table.rows, key=lambda row: row["ratio"])
+    within = sum(row["ratio"] <= 5 for row in table.rows)
+    return table.rows, [
+        figure(
+            "sets inflated within 5 plain explanations", f"{within} of {len(table.rows)}", "all", worst["ratio"] <= 5
+        ),
+        figure(f"largest ratio of a set ({worst['dataset']})", worst["ratio"], "<= 5", worst["ratio"] <= 5),
+    ]
+
+
+def run_list(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    table = Table(
+        "list: the first 100 abductive explanations, or all",
+        "dataset:15 found:9.1f complete:9 instances:11 median_ms:11.1f worst_ms:11.1f",
+    )
+
+    def first(explainer: tp.Explainer, row: Any) -> tuple[int, bool]:
+        listing = explainer.enumerate(row, kind="abductive", limit=100, timeout=60)
+        return sum(1 for _ in listing), bool(listing.complete)
+
+    for name, _, explainer, rows in explainers(args):
+        times, results = once(partial(first, explainer), rows)
+        table.add(
+            {
+                "dataset": name,
+                "found": float(np.mean([n for n, _ in results])),
+                "complete": sum(complete for _, complete in results),
+                "instances": len(rows),
+                "median_ms": float(np.median(times)),
+                "worst_ms": float(np.max(times)),
+            }
+        )
+    median = float(np.median([row["median_ms"] for row in table.rows]))
+    return table.rows, [figure("ms on the median set", median, "< 1000", median < 1000)]
+
+
+def run_simple(
+    title: str, ask: Callable[[tp.Explainer, Any, float], Any], decided: Callable[[Any], bool], args: argparse.Namespace
+) -> tuple[list[Row], list[Row]]:
+    """Measure a question that has one answer for each row."""
+    table = Table(
+        f"{title}, within {args.limit:g} s",
+        "dataset:15 instances:10 decided:9 median_ms:11.2f mean_ms:10.2f worst_ms:11.2f",
+    )
+    for name, _, explainer, rows in explainers(args):
+        times, results = once(lambda row, explainer=explainer: ask(explainer, row, args.limit), rows)
+        row = {"dataset": name, "instances": len(rows), "decided": sum(map(decided, results))}
+        row |= {"median_ms": float(np.median(times)), "mean_ms": float(np.mean(times))}
+        table.add(row | {"worst_ms": float(np.max(times))})
+    done, asked = sum(row["decided"] for row in table.rows), sum(row["instances"] for row in table.rows)
+    median = float(np.median([row["median_ms"] for row in table.rows]))
+    return table.rows, [figure("decided", f"{done} of {asked}"), figure("ms on the median set", median)]
+
+
+PARTS = {
+    "length": run_length,
+    "minimum": run_minimum,
+    "inflate": run_inflate,
+    "list": run_list,
+    "change": partial(
+        run_simple,
+        "change: the closest contrastive explanation",
+        lambda explainer, row, limit: explainer.contrastive(row, timeout=limit),
+        lambda change: change.closest,
+    ),
+    "relevance": partial(
+        run_simple,
+        "relevance: necessary, relevant or irrelevant, all features",
+        lambda explainer, row, limit: explainer.relevance(row, timeout=limit),
+        lambda found: found.status == "complete",
+    ),
+    "linf": partial(
+        run_simple,
+        "linf: the largest proved distance, every feature in its own scale",
+        lambda explainer, row, limit: explainer.robustness(row, norm="linf", timeout=limit),
+        lambda found: found.status == "exact",
+    ),
+    "l0": partial(
+        run_simple,
+        "l0: the fewest features whose change flips the prediction",
+        lambda explainer, row, limit: explainer.robustness(row, norm="l0", timeout=limit),
+        lambda found: found.status == "exact",
+    ),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=float, default=10, help="seconds for one answer")
+
+
+if __name__ == "__main__":
+    run(PARTS, __doc__, add_arguments)

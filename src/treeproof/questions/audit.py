@@ -1,0 +1,281 @@
+"""Whether predictions rest on protected features, row by row.
+
+With all other features kept, a change of the protected ones either can give another prediction, or cannot. It cannot
+iff the other features alone force the prediction, which is so iff some abductive explanation does without protected
+features: every such explanation is a part of the other features, and deletion leaves one of them. A protected feature
+is in every explanation iff its change alone can give another prediction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from treeproof.errors import InputError, MissingExtraError
+from treeproof.explanation import Abductive, Changed, Statistics, Value, _card
+from treeproof.forest import Label
+from treeproof.oracles.native import Cancel
+from treeproof.parallel import run_parallel
+from treeproof.query import Refuted, Stays, Unknown
+from treeproof.questions.why import make_abductive
+from treeproof.rows import as_rows
+from treeproof.search.minimal import abductive, contrastive
+from treeproof.setting import Instance, Setting, check_timeout
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRow:
+    """What was proved about one row.
+
+    `flips` tells whether a change of protected features alone can give another prediction: True (with a witness, in
+    which no change can be left out), False (then `why` is an explanation without protected features) or None (the time
+    was up). `necessary` are the protected features that are in every explanation, `undecided` those of which that is
+    not known. `status` is ``"proved"`` (everything was decided), ``"sound"`` (the time was up: what is said is
+    proved, but perhaps fewer features would do, or more is necessary) or ``"unknown"`` (not even whether it flips).
+    """
+
+    row: int
+    label: Label
+    flips: bool | None
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    changes: tuple[Changed, ...]
+    necessary: tuple[str, ...]
+    undecided: tuple[str, ...]
+    why: Abductive | None
+    status: Literal["proved", "sound", "unknown"]
+    stats: Statistics = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.label}, {self.finding()}"
+
+    def finding(self) -> str:
+        """Return what was found, in words."""
+        if self.flips is None:
+            return "not decided: the time was up"
+        if self.flips:
+            return f"but {self.witness_label} if {', '.join(str(change) for change in self.changes)}"
+        assert self.why is not None
+        return f"forced by {', '.join(self.why.feature_names)}" if self.why.features else "whatever the input"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How many predictions rest on protected features, and which.
+
+    `n_flips` counts the rows in which a change of protected features alone gives another prediction, `n_free` those
+    in which it cannot: these have an explanation without them. `n_unknown` counts the rest, not decided in time. So
+    the share of rows that flip is between ``n_flips / n_rows`` and ``(n_flips + n_unknown) / n_rows``.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> explainer = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary"))
+    >>> print(explainer.audit([patient, [0, 1, 0, 60]], protected=["chest-pain", "weight"]))
+    2 rows; protected: chest-pain, weight
+    another prediction if only these change   1   50.0 %
+    forced without them                       1   50.0 %
+    in every explanation: chest-pain          1   50.0 %
+    in every explanation: weight              0    0.0 %
+    row 0: Yes, but No if chest-pain: 1 -> 0
+    """
+
+    protected: tuple[str, ...]
+    rows: tuple[AuditedRow, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def n_flips(self) -> int:
+        """Number of rows in which a change of protected features alone gives another prediction."""
+        return sum(row.flips is True for row in self.rows)
+
+    @property
+    def n_free(self) -> int:
+        """Number of rows in which it cannot: they have an explanation without protected features."""
+        return sum(row.flips is False for row in self.rows)
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of rows that were not decided in time."""
+        return sum(row.flips is None for row in self.rows)
+
+    @property
+    def necessary(self) -> dict[str, int]:
+        """For each protected feature, the number of rows in which it is known to be in every explanation."""
+        return {name: sum(name in row.necessary for row in self.rows) for name in self.protected}
+
+    @property
+    def by_label(self) -> dict[Label, dict[str, int]]:
+        """For each predicted label, the number of rows, and of those that flip, are free, or are unknown."""
+        parts: dict[Label, list[AuditedRow]] = {}
+        for row in self.rows:
+            parts.setdefault(row.label, []).append(row)
+        return {
+            label: {"rows": part.n_rows, "flips": part.n_flips, "free": part.n_free, "unknown": part.n_unknown}
+            for label, part in ((label, Audit(self.protected, tuple(rows))) for label, rows in parts.items())
+        }
+
+    def summary(self) -> str:
+        """Return counts and shares as a small table."""
+        lines = [
+            ("another prediction if only these change", self.n_flips),
+            ("forced without them", self.n_free),
+            *([("not decided in time", self.n_unknown)] if self.n_unknown else []),
+            *((f"in every explanation: {name}", count) for name, count in self.necessary.items()),
+        ]
+        return "\n".join(
+            [
+                f"{self.n_rows} row{'s' * (self.n_rows != 1)}; protected: {', '.join(self.protected)}",
+                *_columns([(text, str(count), self._share(count)) for text, count in lines], "<>>"),
+            ]
+        )
+
+    def _share(self, count: int) -> str:
+        return f"{100 * count / self.n_rows:.1f} %" if self.n_rows else "-"
+
+    def table(self) -> str:
+        """Return one line for each row: its label, whether it flips, what is necessary, and what was found."""
+        said = {True: "yes", False: "no", None: "unknown"}
+        lines = [
+            (str(row.row), str(row.label), said[row.flips], ", ".join(row.necessary) or "-", row.finding())
+            for row in self.rows
+        ]
+        return "\n".join(_columns([("row", "label", "flips", "necessary", "finding"), *lines], "><<<<"))
+
+    def __str__(self) -> str:
+        shown = [row for row in self.rows if row.flips]
+        more = [f"... and {len(shown) - _SHOWN} more; see .table()"] if len(shown) > _SHOWN else []
+        return "\n".join([self.summary(), *(str(row) for row in shown[:_SHOWN]), *more])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        counts = {"n_rows": self.n_rows, "n_flips": self.n_flips, "n_free": self.n_free, "n_unknown": self.n_unknown}
+        labels = [{"label": label, **counts_} for label, counts_ in self.by_label.items()]
+        return {"kind": "audit", **counts, "necessary": self.necessary, "by_label": labels, **asdict(self)}
+
+    def to_frame(self) -> Any:
+        """Return one line for each row as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("A frame needs pandas: pip install pandas.") from error
+        return pd.DataFrame(
+            {
+                "label": [row.label for row in self.rows],
+                "flips": pd.array([row.flips for row in self.rows], dtype="boolean"),
+                "witness_label": pd.Series([row.witness_label for row in self.rows], dtype=object),
+                "changes": [", ".join(str(change) for change in row.changes) for row in self.rows],
+                "necessary": [row.necessary for row in self.rows],
+                "explanation": pd.Series([row.why and row.why.feature_names for row in self.rows], dtype=object),
+                "status": [row.status for row in self.rows],
+            },
+            index=pd.RangeIndex(self.n_rows, name="row"),
+        )
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        return _card(title, lines, "Each statement about a row is proved, for the model's own predict.")
+
+
+def audit(
+    setting: Setting,
+    X: Any,
+    protected: Iterable[str | int],
+    n_jobs: int | None,
+    progress: bool,
+    timeout: float | None,
+) -> Audit:
+    """Audit every row, in threads, in the order of the rows."""
+    features = list(dict.fromkeys(setting.features(protected)))
+    if not features:
+        raise InputError("At least one protected feature must be given. Got none.")
+    check_timeout(timeout)
+    instances = _located(setting, X)
+    cancel = Cancel()
+    rows = run_parallel(
+        lambda task: _audit_row(setting, *task, features, timeout, cancel),
+        list(enumerate(instances)),
+        n_jobs=n_jobs,
+        progress="auditing" if progress else None,
+        cancel=cancel.set,
+    )
+    return Audit(setting.names(features), tuple(rows))
+
+
+def _located(setting: Setting, X: Any) -> list[Instance]:
+    """Return the rows, located in the space; a row outside it is named before anything runs."""
+    instances = []
+    for i, row in enumerate(as_rows(X, setting.forest.columns)):
+        try:
+            instances.append(setting.locate(row))
+        except InputError as error:
+            raise InputError(f"Row {i} is outside the space. {error}") from error
+    return instances
+
+
+def _audit_row(
+    setting: Setting, i: int, instance: Instance, protected: list[int], timeout: float | None, cancel: Cancel
+) -> AuditedRow:
+    start = time.perf_counter()
+    memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
+    everything, others = memory.features, memory.features - set(protected)
+    answer = memory.ask(others)
+    why, change = None, None
+    necessary: list[int] = []
+    undecided: list[int] = list(protected) if isinstance(answer, Unknown) else []
+    witness: tuple[tuple[Value, ...] | None, Label | None] = (None, None)
+    changes: tuple[Changed, ...] = ()
+    if isinstance(answer, Refuted):
+        change = contrastive(memory, protected, answer, start=frozenset(protected))
+        for f in protected:
+            alone = memory.ask(everything - {f})
+            if isinstance(alone, Unknown):
+                undecided.append(f)
+            elif isinstance(alone, Refuted):
+                necessary.append(f)
+        witness = setting.witness(instance.row, change.witness)
+        changes = _changes(setting, instance, change.witness)
+    elif not isinstance(answer, Unknown):
+        found = abductive(memory, setting.order("importance", ()), start=others)
+        why = make_abductive(setting, instance, None, found, setting.statistics(memory, start))
+    done = not undecided and (change is None or change.status == "minimal") and (why is None or why.status == "minimal")
+    return AuditedRow(
+        row=i,
+        label=setting.labels[instance.label],
+        flips=None if isinstance(answer, Unknown) else isinstance(answer, Refuted),
+        witness=witness[0],
+        witness_label=witness[1],
+        changes=changes,
+        necessary=setting.names(necessary),
+        undecided=setting.names(undecided),
+        why=why,
+        status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
+        stats=setting.statistics(memory, start),
+    )
+
+
+def _changes(setting: Setting, instance: Instance, witness: Refuted) -> tuple[Changed, ...]:
+    after = setting.space.row(witness.witness, near=instance.row)
+    return tuple(
+        Changed(feature.name, feature.show(instance.row), feature.show(after))
+        for feature, old, new in zip(setting.space.features, instance.point, witness.witness, strict=True)
+        if old != new
+    )
+
+
+def _columns(lines: Sequence[Sequence[str]], sides: str) -> list[str]:
+    """Return lines with their columns aligned, each to its side; the last one ends where it ends."""
+    widths = [max(len(line[c]) for line in lines) for c in range(len(sides))]
+    return [
+        "   ".join(f"{text:{side}{width}}" for text, side, width in zip(line, sides, widths, strict=True)).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,63 @@
+"""What features cost, as people say it and as whole numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.setting import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The cost of every feature in whole units, exactly; `stated` says that a person gave them, else each is 1."""
+
+    units: Mapping[int, int]
+    unit: Fraction
+    stated: bool
+
+    def total(self, features: Iterable[int]) -> Fraction | None:
+        """Return what features cost together, if costs were stated."""
+        return self.unit * sum(self.units[f] for f in features) if self.stated else None
+
+
+def make_costs(
+    setting: Setting, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
+) -> Costs | None:
+    """Return the costs by which a cheapest set is asked for, or None if none is; features without a cost cost 1."""
+    if minimum and prefer:
+        raise InputError("The smallest set is found whatever is preferred. With minimum=True, say what features cost=.")
+    if cost is None:
+        return Costs(dict.fromkeys(range(setting.space.n_features), 1), Fraction(1), stated=False) if minimum else None
+    if not minimum:
+        raise InputError("A cost says which set is the cheapest. Pass minimum=True with it, to ask for that one.")
+    if not isinstance(cost, Mapping):
+        raise InputError(f"The 'cost' parameter must map features to numbers, as in {{'age': 2}}. Got {cost!r}.")
+    exact = dict.fromkeys(range(setting.space.n_features), Fraction(1))
+    given = {setting.space.index(feature): _exact(feature, value) for feature, value in cost.items()}
+    if len(given) < len(cost):
+        raise InputError(f"The 'cost' parameter must name each feature once. Got {list(cost)}.")
+    exact.update(given)
+    common = math.lcm(*(value.denominator for value in exact.values()))
+    shared = math.gcd(*(int(value * common) for value in exact.values()))
+    units = {f: int(value * common) // shared for f, value in exact.items()}
+    return Costs(units, Fraction(shared, common), stated=True)
+
+
+def _exact(feature: str | int, value: Any) -> Fraction:
+    """Return a number as a fraction; a float is the decimal it is written as."""
+    if isinstance(value, int | Fraction | Decimal | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            exact = Fraction(str(value))
+        except ValueError:  # not a finite number
+            exact = Fraction(0)
+        if exact > 0:
+            return exact
+    raise InputError(f"The cost of {feature!r} must be a positive number. Got {value!r} instead.")

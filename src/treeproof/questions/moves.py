@@ -1,0 +1,292 @@
+"""Where a change may lead and how far that is: limits on the features, and exact distances.
+
+A limit speaks of new values. A feature may always keep the value that it has, also one outside its limits; if it
+changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.region`: the
+value that is shown keeps them digit by digit.
+
+The distance of a number is its difference, read as the model does in float32, divided by the feature's scale; that of
+another named value is 1 divided by the scale. Distances are exact: whole multiples of one small unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError, InternalError
+from treeproof.explanation import Changed, Value
+from treeproof.forest import LEAF, Forest, Label, Rows
+from treeproof.query import Cells, Domain, Refuted
+from treeproof.region import Region, Restriction
+from treeproof.rules import Bounds, Interval, rounded
+from treeproof.search.closest import Costs
+from treeproof.setting import Instance, Setting
+from treeproof.space import OrderedFeature, ValueFeature, shortest
+
+_FINE = 2**149  # every float32 is a whole multiple of 1 / _FINE
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An input that a change leads to, its label, and what has changed, by feature."""
+
+    values: tuple[Value, ...]
+    label: Label
+    changes: Mapping[int, Changed]
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What a row may become: the cells that each feature may take, its own among them, and their distances.
+
+    `limits` has the limits, by feature; `words` says them in short.
+    """
+
+    setting: Setting
+    instance: Instance
+    free: tuple[Domain, ...]
+    limits: Mapping[int, Restriction]
+    words: tuple[str, ...]
+    scales: Mapping[int, Fraction]
+
+    def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
+        """Return the closest row in these cells that keeps the limits; beside it, how its limited numbers are written.
+
+        A feature in its own cell keeps its value.
+        """
+        home, space = self.instance.point, self.setting.space
+        limits = [limit for f, limit in self.limits.items() if point[f] != home[f]]
+        return Region(space, limits).row(point, near=self.instance.row)
+
+    def costs(self, features: Iterable[int], *, stay: bool) -> tuple[Costs, Fraction]:
+        """Return the distances of each cell that these features may take, in whole units, and the unit.
+
+        `stay` says whether a feature may stay in its own cell, at no cost.
+        """
+        chosen = sorted(features)
+        scales = {f: self.scale(f) for f in chosen}
+        common = math.lcm(*(scale.numerator for scale in scales.values()))
+        costs = {}
+        for f in chosen:
+            home = self.instance.point[f]
+            weight = scales[f].denominator * (common // scales[f].numerator)
+            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != home}
+            if stay:
+                costs[f][home] = 0
+        return costs, Fraction(1, common * _FINE)
+
+    def _units(self, f: int) -> dict[int, int]:
+        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _FINE."""
+        feature = self.setting.space.features[f]
+        if not isinstance(feature, OrderedFeature):
+            return dict.fromkeys(self.free[f], _FINE)
+        value = float(self.instance.row[feature.column])
+        limit = self.limits.get(f)
+        (low, high), *_ = rounded(limit.intervals) if limit and limit.intervals else [(-math.inf, math.inf)]
+        nearest = np.clip(value, np.maximum(feature.lows, low), np.minimum(feature.highs, high)).tolist()
+        here = _fine(value)
+        return {cell: abs(_fine(nearest[cell]) - here) for cell in self.free[f]}
+
+    def scale(self, feature: int) -> Fraction:
+        """Return the change of a feature that counts as a distance of 1."""
+        return self.scales.get(feature) or _span(self.setting, feature)
+
+    def reach(self, answer: Refuted) -> Reached:
+        """Return the closest input of a witness's cells, evaluated by the forest's own predict."""
+        setting, before, point = self.setting, self.instance.row, answer.witness
+        row, written = self.row(point)
+        values, label = setting.evaluated(row, answer.label)
+        changes = {}
+        for f, feature in enumerate(setting.space.features):
+            if point[f] == self.instance.point[f]:
+                continue
+            if f in self.limits and not _keeps(setting, self.limits[f], row, written):
+                raise InternalError(
+                    f"The witness {row.tolist()} breaks the limit {self.limits[f].text!r}; please report this."
+                )
+            after = written.get(feature.columns[0])
+            text = feature.show(row) if after is None or after == float(shortest(after)) else repr(after)
+            changes[f] = Changed(feature.name, feature.show(before), text)
+        return Reached(tuple(written.get(column, value) for column, value in enumerate(values)), label, changes)
+
+    def distances(self, answer: Refuted) -> list[Fraction]:
+        """Return how far each changed feature of `reach` is, from the values themselves and not from `costs`."""
+        before, point = self.instance.row, answer.witness
+        row, _ = self.row(point)
+        found = []
+        for f, feature in enumerate(self.setting.space.features):
+            if point[f] == self.instance.point[f]:
+                continue
+            column = feature.columns[0]
+            moved = abs(Fraction(float(row[column])) - Fraction(float(before[column])))
+            found.append((moved if isinstance(feature, OrderedFeature) else 1) / self.scale(f))
+        return found
+
+
+def make_moves(
+    setting: Setting,
+    instance: Instance,
+    *,
+    fixed: Iterable[str | int] = (),
+    directions: Mapping[str | int, str] | None = None,
+    limits: Mapping[str | int, Any] | None = None,
+    scale: Mapping[str | int, Any] | None = None,
+) -> Moves:
+    """Return the moves that a person's limits leave, and their distances; InputError for limits that make no sense."""
+    space, point = setting.space, instance.point
+    kept = set(setting.features(fixed))
+    ways = _by_feature(setting, directions, "directions")
+    bounds = {f: _limit(setting, f, given) for f, given in _by_feature(setting, limits, "limits").items()}
+    domains = Region(space, bounds.values()).domains(setting.cells.full)
+    free, words = [], []
+    for f, feature in enumerate(space.features):
+        cells, home = frozenset(domains[f]), point[f]
+        if f in kept:
+            cells = frozenset()
+            words.append(f"{feature.name} fixed")
+        if f in ways:
+            cells = frozenset(cell for cell in cells if (cell < home if _is_down(setting, f, ways[f]) else cell > home))
+            words.append(f"{feature.name} only {ways[f]}")
+        if f in bounds:
+            inside = Region(space, [bounds[f]]).holds(instance.row, point)
+            words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
+        free.append(_joined(cells | {home}, setting.cells.ordered[f]))
+    scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
+    return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
+
+
+def as_float(value: Fraction) -> float:
+    """Return the nearest float, which is infinite beyond the largest finite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _joined(cells: frozenset[int], ordered: bool) -> Domain:
+    """Return cells as a range, if they are one."""
+    filled = range(min(cells), max(cells) + 1)
+    return filled if ordered and len(filled) == len(cells) else cells
+
+
+def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: str) -> dict[int, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"The '{name}' parameter must map features to values, as in {{'age': ...}}. Got {given!r}.")
+    found = {setting.space.index(feature): value for feature, value in given.items()}
+    if len(found) < len(given):
+        raise InputError(f"The '{name}' parameter must name each feature once. Got {list(given)}.")
+    return found
+
+
+def _is_down(setting: Setting, f: int, way: Any) -> bool:
+    feature = setting.space.features[f]
+    if not isinstance(feature, OrderedFeature):
+        raise InputError(
+            f"A direction must be given for a numeric feature. {feature.name!r} has named values, without an order; "
+            "use limits={...} to choose among them."
+        )
+    if way not in ("up", "down"):
+        raise InputError(f"The direction of {feature.name!r} must be 'up' or 'down'. Got {way!r} instead.")
+    return way == "down"
+
+
+def _limit(setting: Setting, f: int, given: Any) -> Restriction:
+    """Return what a person's limit allows: two numbers, or named values."""
+    feature = setting.space.features[f]
+    if isinstance(feature, ValueFeature):
+        cells = _chosen(feature, given)
+        return Restriction(f, str(feature.condition(cells)), cells=cells)
+    assert isinstance(feature, OrderedFeature)
+    low, high = _bounds(feature.name, given)
+    intervals = tuple(Bounds(f, low, False, high, False).intervals(whole=feature.kind != "real"))
+    ends = [None if end is None else repr(end).removesuffix(".0") for end in (low, high)]
+    text = " <= ".join(part for part in (ends[0], feature.name, ends[1]) if part is not None)
+    if low is None and high is None:
+        text = f"{feature.name} is any value"
+    limit = Restriction(f, text, intervals=intervals)
+    if not intervals or Region(setting.space, [limit]).empty is not None:
+        raise InputError(f"The limits of {feature.name!r} must leave some {feature.kind} value. Got {given!r}.")
+    return limit
+
+
+def _chosen(feature: ValueFeature, given: Any) -> frozenset[int]:
+    if isinstance(given, str) or not isinstance(given, Collection) or not given:
+        raise InputError(f"The limits of {feature.name!r} must be a list of its values. Got {given!r}.")
+    known = {(isinstance(label, bool), label): cell for cell, label in enumerate(feature.labels)}
+    cells = set()
+    for value in given:
+        plain = value.item() if isinstance(value, np.generic) else value
+        key = (isinstance(plain, bool), plain)
+        if key not in known:
+            raise InputError(f"The limits of {feature.name!r} must be among {list(feature.labels)}. Got {value!r}.")
+        cells.add(known[key])
+    return frozenset(cells)
+
+
+def _bounds(name: str, given: Any) -> tuple[float | None, float | None]:
+    pair = list(given) if isinstance(given, Collection) and not isinstance(given, str) else []
+    low, high = pair if len(pair) == 2 and all(end is None or _is_number(end) for end in pair) else (math.nan, math.nan)
+    ends = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+    if not ends[0] <= ends[1]:
+        raise InputError(
+            f"The limits of {name!r} must be two numbers (low, high), low <= high, or None for an open end. "
+            f"Got {given!r}."
+        )
+    return (ends[0] if ends[0] > -math.inf else None), (ends[1] if ends[1] < math.inf else None)
+
+
+def _scale(setting: Setting, f: int, given: Any) -> Fraction:
+    name = setting.space.names[f]
+    if not _is_number(given) or not 0 < given < math.inf:
+        raise InputError(f"The scale of {name!r} must be a positive number. Got {given!r}.")
+    return Fraction(given.item() if isinstance(given, np.generic) else given)
+
+
+def _span(setting: Setting, f: int) -> Fraction:
+    """Return the difference between the forest's first and last cut of a feature; 1 if it has less than two cuts."""
+    feature = setting.space.features[f]
+    if not isinstance(feature, OrderedFeature):
+        return Fraction(1)
+    first, last = _cuts(setting.forest, feature)
+    return Fraction(last) - Fraction(first) or Fraction(1)
+
+
+def _cuts(forest: Forest, feature: OrderedFeature) -> Interval:
+    cuts = forest.threshold[(forest.feature == feature.column) & (forest.feature != LEAF)]
+    if len(cuts) == 0:
+        return 0.0, 0.0
+    if feature.kind != "real":
+        cuts = np.floor(cuts)
+    return float(cuts.min()), float(cuts.max())
+
+
+def _keeps(setting: Setting, limit: Restriction, row: Rows, written: Mapping[int, float]) -> bool:
+    """Return whether a changed feature keeps its limit, as it is written and as the model reads it."""
+    feature = setting.space.features[limit.feature]
+    if limit.intervals is None:
+        return limit.cells is not None and feature.cell(row.tolist()) in limit.cells
+    column = feature.columns[0]
+    inside = any(low <= written[column] <= high for low, high in limit.intervals)
+    return inside and np.float32(written[column]) == row[column]
+
+
+def _fine(value: float) -> int:
+    """Return a float32 in whole multiples of 1 / _FINE."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * (_FINE // denominator)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False

@@ -1,0 +1,144 @@
+"""Which features matter for the prediction: those in every, in some or in no abductive explanation."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _under
+from treeproof.forest import Label
+from treeproof.query import Refuted, Stays
+from treeproof.search.relevance import Relevances, find_relevances
+from treeproof.setting import Instance, Setting
+
+Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRelevance:
+    """How much one feature matters, and what shows it.
+
+    `grade` is ``"necessary"`` (in every abductive explanation: the `witness` has another label and differs from the
+    instance in this feature alone, by `change`), ``"relevant"`` (in some but not in every one: the features of one are
+    the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (the time was up).
+    """
+
+    feature: int
+    name: str
+    grade: Grade
+    explanation: tuple[int, ...] | None = None
+    witness: tuple[Value, ...] | None = None
+    witness_label: Label | None = None
+    change: Changed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Which features are in every, in some or in no abductive explanation of a prediction; `grades` has what shows it.
+
+    To keep an irrelevant feature at its value never helps to force the prediction, whatever else is kept.
+    `status` is ``"complete"`` or ``"incomplete"`` (the time was up: nothing is said about the `unknown` ones).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> explainer = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary"))
+    >>> print(explainer.relevance(patient))
+    Yes, for which
+      necessary: blocked-arteries (1 -> 0 gives No), chest-pain (1 -> 0 gives No)
+      irrelevant: good-blood-circulation, weight
+    Proved: in every explanation 2 of 4 features, in some 0, in none 2.
+    """
+
+    label: Label
+    grades: tuple[FeatureRelevance, ...]
+    instance: tuple[Value, ...]
+    status: Literal["complete", "incomplete"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
+
+    @property
+    def necessary(self) -> tuple[str, ...]:
+        """Names of the features in every explanation."""
+        return self._graded("necessary")
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """Names of the features in some but not in every explanation."""
+        return self._graded("relevant")
+
+    @property
+    def irrelevant(self) -> tuple[str, ...]:
+        """Names of the features in no explanation."""
+        return self._graded("irrelevant")
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Names of the features that were not decided in time."""
+        return self._graded("unknown")
+
+    def _graded(self, grade: Grade) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.grades if entry.grade == grade)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.label}, for which", *(f"  {line}" for line in self._lines()), self._claim()])
+
+    def _lines(self) -> list[str]:
+        shown = [
+            f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {entry.witness_label})"
+            for entry in self.grades
+            if entry.change is not None
+        ]
+        groups = {"necessary": shown, "relevant": self.relevant, "irrelevant": self.irrelevant}
+        groups["not decided"] = self.unknown
+        return [f"{title}: {', '.join(names)}" for title, names in groups.items() if names]
+
+    def _claim(self) -> str:
+        every, some, none = len(self.necessary), len(self.relevant), len(self.irrelevant)
+        known = f"in every explanation {every} of {self.n_features} features, in some {some}, in none {none}"
+        late = f" The time was up before {len(self.unknown)} of them were decided." if self.unknown else ""
+        return f"Proved: {known}.{late}{_under(self.constraints)}{_near_ties(self.stats)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "relevance", **asdict(self)}
+
+    def _repr_html_(self) -> str:
+        return _card(f"{self.label}, for which", self._lines(), self._claim())
+
+
+def grade(setting: Setting, instance: Instance, timeout: float | None) -> Relevance:
+    """Return for every feature whether it is in every, in some or in no abductive explanation."""
+    start = time.perf_counter()
+    memory = setting.memory(instance, Stays(instance.label), timeout)
+    found = find_relevances(memory, setting.order("importance", ()))
+    grades = tuple(_grade(setting, instance, found, f) for f in range(setting.space.n_features))
+    return Relevance(
+        label=setting.labels[instance.label],
+        grades=grades,
+        instance=setting.present(instance.row),
+        status="incomplete" if any(entry.grade == "unknown" for entry in grades) else "complete",
+        n_features=setting.space.n_features,
+        stats=setting.statistics(memory, start),
+        constraints=setting.constraints(range(len(setting.cells.clauses))),
+    )
+
+
+def _grade(setting: Setting, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:
+    name = setting.space.names[f]
+    if f in found.necessary:
+        return _necessary(setting, instance, found.necessary[f], f)
+    if f in found.relevant:
+        return FeatureRelevance(f, name, "relevant", explanation=tuple(sorted(found.relevant[f])))
+    return FeatureRelevance(f, name, "irrelevant" if f in found.irrelevant else "unknown")
+
+
+def _necessary(setting: Setting, instance: Instance, answer: Refuted, f: int) -> FeatureRelevance:
+    feature = setting.space.features[f]
+    witness, label = setting.witness(instance.row, answer)
+    after = setting.space.row(answer.witness, near=instance.row)
+    change = Changed(feature.name, feature.show(instance.row), feature.show(after))
+    return FeatureRelevance(f, feature.name, "necessary", None, witness, label, change)

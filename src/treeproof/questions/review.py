@@ -1,0 +1,342 @@
+"""Whether somebody else's explanation is right: a rule, or a list of features, that is said to force a label."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from treeproof.errors import InputError, InternalError
+from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, _near_ties, _under
+from treeproof.forest import Label
+from treeproof.query import Cells, Entailed, Never, Refuted, Stays, Unknown
+from treeproof.region import Region, Restriction, at_home, read_conditions
+from treeproof.rows import as_row
+from treeproof.search.loosen import Chosen, Conditions
+from treeproof.setting import Instance, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Conditions that force the label, as close to the given ones as deletion leaves them; each is proved.
+
+    `rule` has them in words. `dropped` and `tightened` are conditions as they were given, `added` names of features
+    that were not mentioned. `status` is ``"minimal"`` (no condition can be dropped, and no tightened one can have its
+    old width back) or ``"sound"`` (the deadline came first: perhaps fewer or wider conditions would do).
+    """
+
+    rule: tuple[str, ...]
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    dropped: tuple[str, ...]
+    tightened: tuple[str, ...]
+    added: tuple[str, ...]
+    status: Literal["minimal", "sound"]
+    constraints: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " and ".join(self.rule) or "whatever the input"
+
+    def claim(self, label: Label) -> str:
+        """Return what was proved, in words."""
+        several = len(self.rule) > 1
+        proved = f"Proved: {'these force' if several else 'this forces'} {label}"
+        if self.status == "sound":
+            proved += ". Not yet minimal, the time was up: perhaps fewer or wider conditions would do"
+        elif self.rule:
+            proved += f"; {'none of them' if several else 'it'} {'can' if several else 'cannot'} be dropped"
+        return f"{proved}.{_under(self.constraints)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (time was up).
+
+    `applies` tells whether the row satisfies the conditions itself; if not, they are not about it. If they hold,
+    `minimal` tells whether none of them can be dropped, and `redundant` has those of which any one can. A repair is
+    what is left of conditions that hold without what they do not need, or conditions that hold, if they do not; it is
+    always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (the time was up: what is said
+    is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> explainer = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary"))
+    >>> print(explainer.review(patient, "chest-pain > 0 and weight >= 70"))
+    Wrong: these conditions do not force Yes
+      chest-pain > 0
+      weight >= 70
+    Counterexample: No, with blocked-arteries: 1 -> 0.
+    Repaired:
+      chest-pain > 0
+      blocked-arteries = 1
+    Proved: these force Yes; none of them can be dropped.
+    """
+
+    holds: bool | None
+    applies: bool | None
+    label: Label
+    conditions: tuple[str, ...]
+    minimal: bool | None
+    redundant: tuple[str, ...]
+    counterexample: tuple[Value, ...] | None
+    counterexample_label: Label | None
+    changes: tuple[Changed, ...]
+    repair: Repair | None
+    instance: tuple[Value, ...] | None
+    status: Literal["proved", "sound", "unknown"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise ValueError("Whether the conditions force the label was not decided in time; see .holds.")
+        return self.holds
+
+    def __str__(self) -> str:
+        return "\n".join([self._title(), *(f"  {line}" for line in self._given()), *self._claims()])
+
+    def _title(self) -> str:
+        if self.holds is None:
+            return f"Not decided, the time was up: whether these conditions force {self.label}"
+        verdict = "Right: these conditions force" if self.holds else "Wrong: these conditions do not force"
+        return f"{verdict} {self.label}"
+
+    def _given(self) -> Sequence[str]:
+        return self.conditions or ("none at all",)
+
+    def _claims(self) -> list[str]:
+        lines = []
+        if self.applies is False:
+            lines.append("The row does not satisfy them: they are not about it.")
+        if self.holds:
+            lines.append(self._needed())
+        if self.counterexample is not None:
+            values = ", ".join(str(change) for change in self.changes) or str(list(self.counterexample))
+            lines.append(f"Counterexample: {self.counterexample_label}, with {values}.")
+        if self.repair is not None and (self.repair.dropped or self.repair.tightened or self.repair.added):
+            lines += [
+                "Enough:" if self.holds and self.applies is not False else "Repaired:",
+                *(f"  {line}" for line in self.repair.rule or ["whatever the input"]),
+                self.repair.claim(self.label) + _near_ties(self.stats),
+            ]
+        elif self.status == "sound":
+            lines.append("Not everything was decided: the time was up.")
+        return lines
+
+    def _needed(self) -> str:
+        needed = " None of them can be dropped." if self.conditions else ""
+        if self.minimal is None:
+            needed = " Perhaps some can be dropped: the time was up."
+        elif self.redundant:
+            each = "This one" if len(self.redundant) == 1 else "Any one of these"
+            needed = f" {each} can be dropped: {', '.join(self.redundant)}."
+        return f"Proved.{_under(self.constraints)}{needed}{_near_ties(self.stats)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "review", **asdict(self)}
+
+    def _repr_html_(self) -> str:
+        return _card(self._title(), self._given(), " ".join(line.strip() for line in self._claims()))
+
+
+def review(setting: Setting, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:
+    """Decide whether the conditions of a claim force the label of `x`, or the given one; and what would."""
+    start = time.perf_counter()
+    if isinstance(claim, Abductive):
+        if claim.target is not None:
+            raise InputError(
+                f"The claim must be that a label is forced. Got an explanation of why not {claim.target!r}; pass its "
+                "rule to see whether it also forces the label."
+            )
+        label = claim.label if x is None and label is None else label
+        claim = claim.rule
+    if (x is None) == (label is None):
+        raise InputError(f"Either a row or a label must be given. Got {'neither' if x is None else 'both'}.")
+    instance = None if x is None else setting.instance(x)
+    wanted = setting.forest.class_index(label) if instance is None else instance.label
+    given = read_conditions(setting.space, claim, None if instance is None else instance.row)
+    return _Case(setting, instance, wanted, given, timeout).result(start)
+
+
+class _Case:
+    """One claim under review.
+
+    Conditions are numbered: first the given ones, then, of each feature, that it stays in the row's own cell.
+    """
+
+    def __init__(
+        self, setting: Setting, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
+    ) -> None:
+        space, full = setting.space, setting.cells.full
+        self.setting, self.instance, self.label, self.given = setting, instance, label, given
+        self.claimed: Chosen = frozenset(range(len(given)))
+        self.region = Region(space, given)
+        if self.region.empty is not None:
+            raise _unsatisfiable(f"the conditions on {space.names[self.region.empty]!r}")
+        self.domains = self.region.domains(full)
+        # Without a row, any point and any numbers serve to have a counterexample near them.
+        self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
+        self.row = np.zeros(setting.forest.n_columns, np.float32) if instance is None else instance.row
+        self.applies = None if instance is None else self.region.holds(self.row, self.point)
+        self.conditions = [*given, *(at_home(space, f, self.point) for f in range(space.n_features))]
+        self.memory = setting.memory(Instance(self.row, self.point, label), Stays(label), timeout)
+        self.search = Conditions(
+            self.memory,
+            [condition.feature for condition in self.conditions],
+            lambda chosen: Region(space, [self.conditions[i] for i in sorted(chosen)]).domains(full),
+        )
+
+    def result(self, start: float) -> Review:
+        """Return everything that can be found in the time."""
+        setting = self.setting
+        answer = self.search.ask(self.claimed)
+        if isinstance(answer, Entailed) and not self.applies and self._is_vacuous():
+            raise _unsatisfiable("the conditions together with the constraints")
+        minimal, redundant, done = self._needs() if isinstance(answer, Entailed) else (None, (), True)
+        example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, ())
+        repair = None
+        if isinstance(answer, Entailed) and self.applies is not False:
+            repair = self._repair(*self.search.drop(self.claimed, sorted(self.claimed, reverse=True)))
+        elif not isinstance(answer, Unknown) and self.instance is not None:
+            repair = self._mended()
+            done = done and repair is not None
+        done = done and (repair is None or repair.status == "minimal")
+        return Review(
+            holds=None if isinstance(answer, Unknown) else isinstance(answer, Entailed),
+            applies=self.applies,
+            label=setting.labels[self.label],
+            conditions=tuple(condition.text for condition in self.given),
+            minimal=minimal,
+            redundant=redundant,
+            counterexample=example[0],
+            counterexample_label=example[1],
+            changes=example[2],
+            repair=repair,
+            instance=None if self.instance is None else setting.present(self.row),
+            status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
+            n_features=setting.space.n_features,
+            stats=setting.statistics(self.memory, start),
+            constraints=self._constraints(self.claimed) if isinstance(answer, Entailed) else (),
+        )
+
+    def _is_vacuous(self) -> bool:
+        """Return whether constraints leave no input that satisfies the conditions; the label is forced by these."""
+        if not self.setting.cells.clauses:
+            return False
+        instance = Instance(self.row, self.point, self.label)
+        never = self.setting.memory(instance, Never(self.label), None)
+        never.deadline = self.memory.deadline
+        return isinstance(never.decide(self.domains), Entailed)
+
+    def _needs(self) -> tuple[bool | None, tuple[str, ...], bool]:
+        """Return whether no condition can be dropped, those that can, and whether all were decided."""
+        redundant: list[str] = []
+        for i in sorted(self.claimed):
+            answer = self.search.ask(self.claimed - {i})
+            if isinstance(answer, Unknown):
+                return False if redundant else None, tuple(redundant), False
+            if isinstance(answer, Entailed):
+                redundant.append(self.given[i].text)
+        return not redundant, tuple(redundant), True
+
+    def _mended(self) -> Repair | None:
+        """Return conditions about the row that hold; None if the time was up before there were any."""
+        space, first = self.setting.space, len(self.given)
+        mentioned = list(dict.fromkeys(condition.feature for condition in self.given))
+        others = [first + f for f in self.setting.order("importance", ()) if f not in mentioned]
+        # The first that was mentioned is wanted most, so it is tried last.
+        order = [*others, *sorted(self.claimed, reverse=True)]
+        if self.applies:
+            answer = self.search.ask(self.claimed.union(others))
+            if isinstance(answer, Unknown):
+                return None
+            if isinstance(answer, Entailed):
+                return self._repair(*self.search.drop(self.claimed.union(others), order))
+        # Some condition is too wide: all start at the row's values, and get their own width back where they may.
+        everything = frozenset(range(first, first + space.n_features))
+        kept, done = self.search.drop(everything, [*others, *(first + f for f in reversed(mentioned))])
+        if done:
+            looser = {
+                first + f: frozenset(i for i in self.claimed if self.given[i].feature == f)
+                for f in mentioned
+                if self.region.holds(self.row, self.point, [f])
+            }
+            kept, done = self.search.exchange(kept, looser)
+        if done:  # of several conditions on one feature, one may be enough
+            kept, done = self.search.drop(kept, order)
+        return self._repair(kept, done)
+
+    def _repair(self, kept: Chosen, done: bool) -> Repair:
+        """Return conditions that were proved to hold as a result."""
+        first = len(self.given)
+        at_home_now = {i - first for i in kept if i >= first}
+        mentioned = {condition.feature for condition in self.given}
+        features = tuple(sorted({self.conditions[i].feature for i in kept}))
+        gone = sorted(self.claimed - kept)
+        return Repair(
+            rule=tuple(self.conditions[i].wide or self.conditions[i].text for i in sorted(kept)),
+            features=features,
+            feature_names=self.setting.names(features),
+            dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in at_home_now),
+            tightened=tuple(
+                self.given[i].text for i in gone if self.given[i].feature in at_home_now and not self._is_home(i)
+            ),
+            added=self.setting.names(f for f in features if f not in mentioned),
+            status="minimal" if done else "sound",
+            constraints=self._constraints(kept),
+        )
+
+    def _constraints(self, proved: Chosen) -> tuple[str, ...]:
+        """Return the constraints that the proof of these conditions used."""
+        answer = self.search.ask(proved) if self.setting.cells.clauses else Entailed(frozenset())
+        every = range(len(self.setting.cells.clauses))
+        return self.setting.constraints(answer.clauses if isinstance(answer, Entailed) else every)
+
+    def _is_home(self, i: int) -> bool:
+        """Return whether a given condition says no more than that a feature stays in the row's cell."""
+        return self.instance is not None and self.given[i].cells == frozenset((self.point[self.given[i].feature],))
+
+    def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...]]:
+        """Return an input that satisfies the conditions as they are written, its label, and how it differs."""
+        setting, space = self.setting, self.setting.space
+        point, label = self._nearer(answer)
+        row, written = self.region.row(point, self.row)
+        shown, named = setting.evaluated(row, label)
+        values = tuple(written.get(column, value) for column, value in enumerate(shown))
+        if not np.array_equal(as_row(values, setting.forest.columns), row):
+            raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
+        if self.instance is None:
+            return values, named, ()
+        changes = []
+        for feature in space.features:
+            columns = list(feature.columns)
+            if not np.array_equal(row[columns], self.row[columns]):
+                after = feature.show(row)
+                if columns[0] in written and written[columns[0]] != float(after):
+                    after = f"{written[columns[0]]!r}, which the model reads as {after}"
+                changes.append(Changed(feature.name, feature.show(self.row), after))
+        return values, named, tuple(changes)
+
+    def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
+        """Return the witness with each feature back at home that need not have left it, and its label."""
+        cells = self.setting.cells
+        point, label = answer.witness, answer.label
+        if self.instance is None:
+            return point, label
+        for f, home in enumerate(self.point):
+            if point[f] != home and home in self.domains[f]:
+                tried = (*point[:f], home, *point[f + 1 :])
+                if cells.allows(tried) and (other := cells.label(tried)) != self.label:
+                    point, label = tried, other
+        return point, label
+
+
+def _unsatisfiable(what: str) -> InputError:
+    return InputError(f"The conditions must be satisfiable. No input of the space satisfies {what}.")

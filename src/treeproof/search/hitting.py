@@ -1,0 +1,84 @@
+"""Cheapest hitting sets, found again and again as sets to hit are added.
+
+The search is core-guided (OLL; Morgado, Dodaro and Marques-Silva, CP 2014). Wanted: no feature at all. Each set of
+wishes that cannot all come true (a core) raises the proved bound by the smallest weight in it, and is replaced by the
+wishes that at most one of them fails, at most two, ...; what is satisfiable in the end costs just the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pysat.card import ITotalizer
+
+from treeproof.search.chart import Chart
+
+_SOLVER = "glucose4"
+
+
+class HittingSets:
+    """Finds the cheapest set of features that meets every set added so far.
+
+    `bound` is proved at any time: no such set costs less.
+
+    Examples
+    --------
+    >>> with HittingSets({0: 1, 1: 3, 2: 1}) as sets:
+    ...     sets.add({0, 1})
+    ...     sets.add({1, 2})
+    ...     sorted(sets.cheapest()), sets.bound
+    ([0, 2], 2)
+    """
+
+    def __init__(self, costs: Mapping[int, int], *, deadline: float | None = None) -> None:
+        self.bound = 0
+        self._chart = Chart(costs, deadline=deadline, solver=_SOLVER)
+        self._chart.favour(-(f + 1) for f in costs)
+        self._wishes = {-(f + 1): cost for f, cost in costs.items()}
+        self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of the wishes that are outputs, with their place
+        self._top = max(costs, default=0) + 1
+
+    def __enter__(self) -> HittingSets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._chart.delete()
+        for counter, _place in self._counters.values():
+            counter.delete()
+
+    def add(self, features: Iterable[int]) -> None:
+        """Ask that these features be hit too; at least one."""
+        self._chart.meet(features)
+
+    def cheapest(self, below: int | None = None) -> frozenset[int] | None:
+        """Return the cheapest hitting set, or None if each costs `below` or more; TimeoutError at the deadline."""
+        while below is None or self.bound < below:
+            if self._chart.solve(list(self._wishes)):
+                return self._chart.features()
+            self._give_in(self._chart.core())
+        return None
+
+    def _give_in(self, core: list[int]) -> None:
+        """Replace wishes that cannot all come true by those of which more can."""
+        weight = min(self._wishes[wish] for wish in core)
+        self.bound += weight
+        for wish in core:
+            self._wishes[wish] -= weight
+            if not self._wishes[wish]:
+                del self._wishes[wish]
+            if wish in self._counters:
+                counter, place = self._counters[wish]
+                if place + 1 < len(counter.rhs):
+                    self._wish_for(counter, place + 1, weight)
+        if len(core) > 1:
+            counter = ITotalizer([-wish for wish in core], ubound=len(core) - 1, top_id=self._top)
+            self._top = counter.top_id
+            for clause in counter.cnf.clauses:
+                self._chart.add(clause)
+            self._wish_for(counter, 1, weight)
+
+    def _wish_for(self, counter: ITotalizer, place: int, weight: int) -> None:
+        """Wish that no more than `place` of the counter's literals hold."""
+        wish = -counter.rhs[place]
+        self._wishes[wish] = self._wishes.get(wish, 0) + weight
+        self._counters[wish] = counter, place

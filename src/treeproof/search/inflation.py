@@ -1,0 +1,68 @@
+"""The widest domains around a point, by canonical widening (Izza et al., AAAI 2024: inflated explanations).
+
+In the given order, each feature takes as many further cells as the claim, with the others' domains as they are, still
+holds for: an ordered feature all cells up to the first that refutes it, on either side; another feature every value
+that does not. A domain entails the claim iff each of its cells does, so the cells of one feature do not compete, and
+the result depends on the order of the features alone, not on the oracle or its witnesses. Nothing can be added
+afterwards: domains have only grown since a cell was refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from treeproof.oracles.native import NativeOracle
+from treeproof.query import Domain, Entailed, Refuted, Stays, expired
+from treeproof.search.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """Domains that entail the claim; `widest` (no cell can be added) unless the deadline came first.
+
+    `clauses` are the rules between features that proofs on the way used.
+    """
+
+    domains: tuple[Domain, ...]
+    widest: bool
+    clauses: frozenset[int] = frozenset()
+
+
+def widen(memory: Memory, domains: Sequence[Domain], order: Iterable[int]) -> Widened:
+    """Return the widest domains around given ones, which contain the point and entail the claim.
+
+    Only the features of `order` are widened, in that order.
+    """
+    assert not memory.limited, "features outside the domains take all cells"
+    wider, forest = list(domains), memory.forest
+    chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
+    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
+        found = memory.oracle.inflate(memory.point, memory.claim.label, wider, chosen, memory.deadline, memory.cancel)
+        memory.counts.add(found)
+        return Widened(found.domains, found.widest, found.clauses)
+    clauses: frozenset[int] = frozenset()
+    for f in chosen:
+        for cells in _beside(wider[f], forest.n_cells[f]):
+            # Cells that a witness excludes go, until the others are proved.
+            while cells:
+                if expired(memory.deadline):
+                    return Widened(tuple(wider), False, clauses)
+                answer = memory.decide([*wider[:f], forest.only(f, cells), *wider[f + 1 :]])
+                if isinstance(answer, Refuted):
+                    at = cells.index(answer.witness[f])
+                    cells = cells[:at] if forest.ordered[f] else cells[:at] + cells[at + 1 :]
+                elif isinstance(answer, Entailed):
+                    wider[f] = forest.only(f, {*wider[f], *cells})
+                    clauses |= answer.clauses
+                    break
+                else:
+                    return Widened(tuple(wider), False, clauses)
+    return Widened(tuple(wider), True, clauses)
+
+
+def _beside(domain: Domain, n_cells: int) -> list[list[int]]:
+    """Return the cells that may join a domain, the nearest first: on each side of a range, or all others of a set."""
+    if isinstance(domain, range):
+        return [list(range(domain[-1] + 1, n_cells)), list(range(domain[0] - 1, -1, -1))]
+    return [[cell for cell in range(n_cells) if cell not in domain]]

@@ -1,0 +1,79 @@
+"""Rules by deletion: as few conditions as possible, each as loose as possible, that still entail the claim.
+
+Deletion is canonical, as in `treeproof.search.minimal`: a condition goes iff the claim holds without it, whatever was
+asked before. What is known makes answers come sooner: a witness that satisfies the conditions refutes them, and
+conditions that entail the claim do so together with others as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from treeproof.query import Answer, Domain, Entailed, Refuted, Unknown
+from treeproof.search.memory import Memory
+
+Domains = tuple[Domain, ...]
+Chosen = frozenset[int]
+"""Some of the conditions, by index."""
+
+
+class Conditions:
+    """Asks whether some of many conditions, each on one feature, entail the claim.
+
+    `features` has the feature of each condition; `domains` returns the cells that some conditions leave.
+    """
+
+    def __init__(self, memory: Memory, features: Sequence[int], domains: Callable[[Chosen], Domains]) -> None:
+        self._memory = memory
+        self._features = features
+        self._domains = domains
+        self._witnesses: list[Refuted] = []
+        self._enough: list[tuple[Chosen, Entailed]] = []
+
+    def ask(self, chosen: Chosen) -> Answer:
+        """Does the claim hold for all points that satisfy these conditions?"""
+        for enough, entailed in self._enough:
+            if enough <= chosen:
+                self._memory.counts.remembered += 1
+                return entailed
+        domains = self._domains(chosen)
+        for refuted in reversed(self._witnesses):
+            if all(cell in domain for cell, domain in zip(refuted.witness, domains, strict=True)):
+                self._memory.counts.remembered += 1
+                return refuted
+        answer = self._memory.decide(domains)
+        if isinstance(answer, Refuted):
+            self._witnesses.append(answer)
+        elif isinstance(answer, Entailed):
+            self._enough.append((frozenset(c for c in chosen if self._features[c] in answer.core), answer))
+        return answer
+
+    def drop(self, kept: Chosen, order: Iterable[int]) -> tuple[Chosen, bool]:
+        """Return what is left of conditions that entail the claim when, in this order, each is dropped that can be.
+
+        Also whether that was the end: false if the deadline came first. What is left entails the claim anyway.
+        """
+        for condition in order:
+            if condition not in kept:
+                continue
+            answer = self.ask(kept - {condition})
+            if isinstance(answer, Unknown):
+                return kept, False
+            if isinstance(answer, Entailed):
+                kept -= {condition}
+        return kept, True
+
+    def exchange(self, kept: Chosen, looser: Mapping[int, Chosen]) -> tuple[Chosen, bool]:
+        """Return conditions that entail the claim, with each exchanged for its looser ones if these do as well.
+
+        The second value is as for `drop`.
+        """
+        for condition, instead in looser.items():
+            if condition not in kept:
+                continue
+            answer = self.ask(kept - {condition} | instead)
+            if isinstance(answer, Unknown):
+                return kept, False
+            if isinstance(answer, Entailed):
+                kept = kept - {condition} | instead
+        return kept, True

@@ -1,0 +1,122 @@
+"""The smallest or cheapest explanations, by implicit hitting sets.
+
+Every abductive explanation meets every contrastive one, and whatever meets all of one kind contains one of the other.
+So a cheapest set that meets all contrastive explanations *known so far* costs no more than any abductive one. If it
+suffices, it is the cheapest; if not, there is a contrastive explanation that it misses, which is learned. That is
+repeated until the bound reaches the cost of the best one found. With the kinds exchanged the same loop finds cheapest
+changes. (Ignatiev, Previti, Liffiton and Marques-Silva, Smallest MUS Extraction with Minimal Hitting Set Dualization,
+CP 2015.)
+
+Which sets are learned decides how many are needed. They are built from the features that occurred least in earlier
+ones, so that few features do not meet many of them; that saves two thirds of them. And after one is learned, more are
+looked for that share no feature with it or the hitting set, until what was gathered suffices: that, shrunk, is a
+candidate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from treeproof.query import Entailed, Refuted, Unknown, expired
+from treeproof.search.hitting import HittingSets
+from treeproof.search.memory import Memory
+from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
+
+Found = TypeVar("Found", Sufficient, Change)
+Set = frozenset[int]
+
+
+def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, int]) -> tuple[Sufficient, int]:
+    """Return a cheapest set of features that entails the claim, and a proved lower bound of what any such set costs.
+
+    `costs` are positive and given for every feature. The status is ``"minimum"`` unless the deadline came first.
+    """
+    dear_first = sorted(order, key=lambda f: -costs[f])
+
+    def shrink(kept: Set) -> Sufficient:
+        return abductive(memory, dear_first, start=kept)
+
+    def missed(kept: Set, order: Sequence[int]) -> Change | None:
+        answer = _ask(memory, kept)
+        return None if isinstance(answer, Entailed) else contrastive(memory, order, answer, memory.features - kept)
+
+    return _minimum(memory, order, costs, shrink(memory.features), shrink, missed)
+
+
+def minimum_contrastive(
+    memory: Memory, order: Sequence[int], costs: Mapping[int, int], witness: Refuted
+) -> tuple[Change, int]:
+    """Return a cheapest set of features that refutes the claim when freed, and a bound, as in `minimum_abductive`.
+
+    `witness` shows that all features do.
+    """
+    dear_first = sorted(order, key=lambda f: -costs[f])
+
+    def shrink(freed: Set) -> Change:
+        answer = _ask(memory, memory.features - freed)
+        assert isinstance(answer, Refuted), "only sets that do are shrunk"
+        return contrastive(memory, dear_first, answer, freed)
+
+    def missed(freed: Set, order: Sequence[int]) -> Sufficient | None:
+        answer = _ask(memory, memory.features - freed)
+        return None if isinstance(answer, Refuted) else abductive(memory, order, memory.features - freed)
+
+    return _minimum(memory, order, costs, contrastive(memory, dear_first, witness), shrink, missed)
+
+
+def _minimum(
+    memory: Memory,
+    order: Sequence[int],
+    costs: Mapping[int, int],
+    best: Found,
+    shrink: Callable[[Set], Found],
+    missed: Callable[[Set, Sequence[int]], Sufficient | Change | None],
+) -> tuple[Found, int]:
+    """Return a cheapest set of one kind.
+
+    `best` is any set that does. `shrink` makes a set that does minimal; `missed` returns a minimal set of the other
+    kind that has none of the given features, or None if these do.
+    """
+    uses: Counter[int] = Counter()
+    sets = HittingSets(costs, deadline=memory.deadline)
+
+    def cost(features: Set) -> int:
+        return sum(costs[f] for f in features)
+
+    def learn(features: Set) -> Set:
+        """Learn and return a set that these features miss; empty if these do."""
+        if expired(memory.deadline):
+            raise TimeoutError
+        other = missed(features, sorted(order, key=lambda f: -uses[f] / costs[f]))
+        if other is None:
+            return frozenset()
+        if other.status == "sound":
+            raise TimeoutError
+        uses.update(other.features)
+        sets.add(other.features)
+        return other.features
+
+    with sets:
+        try:
+            for f in sorted(best.features):  # which of them does every set have?
+                learn(memory.features - {f})
+            while (gathered := sets.cheapest(below=cost(best.features))) is not None:
+                while more := learn(gathered):
+                    gathered |= more
+                candidate = shrink(gathered)
+                if cost(candidate.features) < cost(best.features):
+                    best = candidate
+        except TimeoutError:
+            return best, sets.bound
+    return replace(best, status="minimum"), cost(best.features)
+
+
+def _ask(memory: Memory, fixed: Set) -> Entailed | Refuted:
+    """Return the answer; TimeoutError when the deadline comes first."""
+    answer = memory.ask(fixed)
+    if isinstance(answer, Unknown):
+        raise TimeoutError
+    return answer

@@ -1,0 +1,50 @@
+"""The distance of the nearest flip of random forests' rows, exact, against enumeration."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from changing import flips, minimal, random_case
+
+MEASURE = {
+    "linf": lambda way: max(way.distances.values()),
+    "l1": lambda way: sum(way.distances.values()),
+    "l0": lambda way: len(way.distances),
+}
+
+
+@pytest.mark.parametrize("norm", MEASURE)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["majority", "mean"]), st.booleans())
+@settings(max_examples=120, deadline=None)
+def test_the_radius_is_the_distance_of_the_nearest_flip(norm, seed, vote, aimed):
+    case = random_case(seed, vote, limited=False)
+    forest = case.explainer.forest
+    own = forest.predict([case.row])[0]
+    target = next((c for c in forest.classes.tolist() if c != own), None) if aimed else None
+    scale = None if norm == "l0" else case.scale
+    result = case.explainer.robustness(case.row, norm, target=target, scale=scale)
+    ways = flips(case, target)
+    if not ways:
+        assert result.status == "constant"
+        assert result.proved == result.nearest == math.inf
+        assert result.witness is None
+        return
+    least = min(MEASURE[norm](way) for way in ways)
+    assert result.status == "exact"
+    assert result.proved_exact == result.nearest_exact == least
+    assert Fraction(result.proved) <= least <= Fraction(result.nearest)
+    assert math.nextafter(result.proved, math.inf) > least
+    assert forest.predict([result.witness])[0] == result.witness_label != own
+    assert target is None or result.witness_label == target
+    # At exactly this distance: the enumeration has a flip with the same label and as many features changed there.
+    same = [way for way in ways if MEASURE[norm](way) == least and way.label == result.witness_label]
+    assert len(result.changes) in {len(way.distances) for way in same}
+    if norm == "linf":
+        names = case.explainer.space.names
+        near = [way.features for way in ways if MEASURE[norm](way) <= least]
+        assert frozenset(names.index(change.name) for change in result.changes) in minimal(near)

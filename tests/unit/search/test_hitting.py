@@ -1,0 +1,68 @@
+"""Cheapest hitting sets against enumeration, at a deadline, and when interrupted."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from treeproof.search.hitting import HittingSets
+
+
+def least(costs, sets) -> int:
+    subsets = (s for n in range(len(costs) + 1) for s in itertools.combinations(costs, n))
+    return min(sum(costs[f] for f in s) for s in subsets if all(set(s) & other for other in sets))
+
+
+@pytest.mark.parametrize("prices", [(1, 1), (1, 9), (10**12, 10**13)])
+def test_sets_are_cheapest_and_bounds_hold_as_sets_are_added(prices):
+    for seed in range(120):
+        rng = random.Random(seed)
+        costs = {f: rng.randint(*prices) for f in range(rng.randint(1, 8))}
+        sets: list[set[int]] = []
+        with HittingSets(costs) as hitting:
+            assert hitting.cheapest() == frozenset()
+            for _ in range(rng.randint(1, 12)):
+                sets.append(set(rng.sample(range(len(costs)), rng.randint(1, len(costs)))))
+                hitting.add(sets[-1])
+                best = least(costs, sets)
+                below = rng.choice([None, rng.randint(0, 2 * best)])
+                found = hitting.cheapest(below)
+                assert hitting.bound <= best
+                if found is None:
+                    assert below is not None
+                    assert best >= below
+                else:
+                    assert all(found & other for other in sets)
+                    assert sum(costs[f] for f in found) == best == hitting.bound
+
+
+def hard(deadline: float | None = None) -> HittingSets:
+    """Far too hard: random sets of seven features, without structure."""
+    rng = random.Random(0)
+    hitting = HittingSets(dict.fromkeys(range(150), 1), deadline=deadline)
+    for _ in range(1500):
+        hitting.add(rng.sample(range(150), 7))
+    return hitting
+
+
+def test_a_deadline_ends_the_search_with_a_bound():
+    start = time.monotonic()
+    with hard(deadline=start + 0.2) as hitting:
+        with pytest.raises(TimeoutError):
+            hitting.cheapest()
+        assert time.monotonic() - start < 5
+        assert hitting.bound > 5
+
+
+def test_ctrl_c_is_seen_in_the_middle_of_a_search():
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with hard() as hitting, pytest.raises(KeyboardInterrupt):
+        hitting.cheapest()
+    assert time.monotonic() - start < 5
