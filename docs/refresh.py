@@ -31,6 +31,7 @@ def refreshed(page: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Refresh all pages, or check them; return the exit code."""
     stale = []
     for path in sorted(PAGES.glob("*.md")):
         before = path.read_text(encoding="utf-8")

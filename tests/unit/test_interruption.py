@@ -60,8 +60,21 @@ def interrupt_soon() -> None:
         lambda e, X: e.batch(X[:8], n_jobs=1),
         lambda e, X: e.batch(X[:8], n_jobs=2),
         lambda e, X: list(e.enumerate(X[0], kind="both")),
+        lambda e, X: e.abductive(X[0], minimum=True),
+        lambda e, X: e.contrastive(X[0], minimum=True),
+        lambda e, X: e.relevance(X[0]),
+        lambda e, X: e.attribution(X[0]),
     ],
-    ids=["abductive", "batch", "batch-threads", "enumerate"],
+    ids=[
+        "abductive",
+        "batch",
+        "batch-threads",
+        "enumerate",
+        "minimum",
+        "minimum-contrastive",
+        "relevance",
+        "attribution",
+    ],
 )
 def test_ctrl_c_is_raised_soon_and_leaves_the_explainer_usable(hard, explainer, ask):
     _, X = hard

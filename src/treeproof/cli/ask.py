@@ -59,7 +59,7 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
 
 
 def _is_decided(result: Any) -> bool:
-    return getattr(result, "status", "complete") not in ("sound", "unknown", "bounds", "incomplete")
+    return result.status not in ("sound", "unknown", "bounds", "incomplete")
 
 
 def _relevance(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
@@ -96,7 +96,7 @@ def _audit(args: argparse.Namespace) -> int:
     show = sys.stderr.isatty() and not sys.stdout.isatty()
     result = explainer.audit(rows, args.protected, n_jobs=args.jobs, progress=show, timeout=args.timeout)
     say_result(args, None, result)
-    return int(not _is_decided(result))
+    return int(any(not _is_decided(row) for row in result.rows))
 
 
 def _rows(explainer: Explainer, table: Table) -> list[Any]:

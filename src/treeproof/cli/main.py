@@ -78,6 +78,17 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
         default="abductive",
         help="why (abductive, the default), or what would change it (contrastive)",
     )
+    explain.add_argument("--minimum", action="store_true", help="as few features as possible, proved")
+    explain.add_argument(
+        "--cost", nargs="+", default=[], metavar="FEATURE=NUMBER", help="with --minimum: cheapest by these costs"
+    )
+    why = explain.add_argument_group("why")
+    why.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
+    why.add_argument("--tries", type=int, metavar="N", help="the shortest of N orders of removal")
+    change = explain.add_argument_group("what would change it")
+    change.add_argument("--fixed", nargs="+", metavar="FEATURE", help="features that must not change")
+    change.add_argument("--up", nargs="+", metavar="FEATURE", help="features that may only rise")
+    change.add_argument("--down", nargs="+", metavar="FEATURE", help="features that may only fall")
     explain.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
     add_search(explain)
 
@@ -122,6 +133,7 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
+    options = _explain_options(args)
     explainer, table = load(args, args.oracle)
     rows = range(len(table.rows)) if args.all else args.row
     code = 0
@@ -129,17 +141,45 @@ def _explain(args: argparse.Namespace) -> int:
     show = len(rows) > 1 and sys.stderr.isatty() and not sys.stdout.isatty()
     for index in track(rows, len(rows), "explaining" if show else None):
         x = table.row(index, explainer.forest.columns)
-        common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout}
         if args.kind == "contrastive":
-            result: Any = explainer.contrastive(x, target=target_of(args, explainer), **common)
-        elif args.target is not None:
-            raise InputError("--target goes with --kind contrastive.")
+            result: Any = explainer.contrastive(x, target=target_of(args, explainer), **options)
         else:
-            result = explainer.abductive(x, **common)
+            result = explainer.abductive(x, **options)
         if result.status in ("sound", "unknown"):
             code = 1
         say_result(args, index, result)
     return code
+
+
+def _explain_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments that both kinds of explanation share, and those of the kind asked for."""
+    common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout}
+    if args.minimum:
+        common["minimum"] = True
+    if args.cost:
+        common["cost"] = dict(_named_number(text) for text in args.cost)
+    given: dict[str, dict[str, Any]] = {
+        "abductive": {"inflate": args.inflate or None, "tries": args.tries},
+        "contrastive": {"fixed": args.fixed, "up": args.up, "down": args.down, "target": args.target},
+    }
+    for kind, options in given.items():
+        for name, value in options.items():
+            if value is not None and kind != args.kind:
+                raise InputError(f"--{name} goes with --kind {kind}.")
+    if args.kind == "abductive":
+        return common | {name: value for name, value in given["abductive"].items() if value is not None}
+    directions = {**dict.fromkeys(args.up or (), "up"), **dict.fromkeys(args.down or (), "down")}
+    if set(args.up or ()) & set(args.down or ()):
+        raise InputError("A feature may rise or fall, not both. Fix it with --fixed, or leave both out.")
+    return common | {"fixed": args.fixed or (), "directions": directions}
+
+
+def _named_number(text: str) -> tuple[str, float]:
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"--cost must look like FEATURE=NUMBER. Got {text!r}.") from None
 
 
 def _enumerate(args: argparse.Namespace) -> int:

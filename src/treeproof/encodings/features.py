@@ -27,7 +27,7 @@ class FeatureVariables(Protocol):
         """Return literals that hold together iff the cell is in the domain, a proper part of the whole."""
 
     def any_of(self, domain: Domain) -> list[int]:
-        """Return literals of which one holds iff the cell is in the domain, that of a literal of `CellForest.clauses`."""
+        """Return literals of which one holds iff the cell is in the domain, one that occurs in `CellForest.clauses`."""
 
     def cell(self, model: Sequence[int]) -> int:
         """Return the cell in a model: entry ``v - 1`` is positive iff variable v holds."""
