@@ -157,6 +157,9 @@ class Explainer:
         >>> import treeproof as tp
         >>> forest, patient = tp.examples.heart_disease()
         >>> print(tp.Explainer(forest, kinds={"weight": "ordinal"}).abductive([0, 1, 0, 80], inflate=True))
+        No, because
+          chest-pain <= 0.5
+        Proved: this 1 of 4 features forces the prediction; it cannot be dropped, and its condition cannot be widened.
         """
         setting = self._setting
         plan = why.make_plan(

@@ -36,7 +36,6 @@ def add_commands(command: Command) -> None:
     )
     made.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
     made.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
-    question("general", "the proved rule that covers most rows of the data", _general)
     made = question("review", "whether somebody else's explanation forces the prediction", _review)
     made.add_argument("--claim", required=True, help="conditions joined by 'and', or feature names with commas between")
     made = command("audit", "which predictions rest on protected features", _audit)
@@ -79,10 +78,6 @@ def _changes(args: argparse.Namespace, explainer: Explainer, table: Table, x: An
     return explainer.contrastives(x, args.n, target=target, fixed=args.fixed, timeout=args.timeout)
 
 
-def _general(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
-    return explainer.most_general(x, _rows(explainer, table), timeout=args.timeout)
-
-
 def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
     names = [name.strip() for name in args.claim.split(",")]
     known = set(explainer.space.names)
@@ -97,7 +92,3 @@ def _audit(args: argparse.Namespace) -> int:
     result = explainer.audit(rows, args.protected, n_jobs=args.jobs, progress=show, timeout=args.timeout)
     say_result(args, None, result)
     return int(any(not _is_decided(row) for row in result.rows))
-
-
-def _rows(explainer: Explainer, table: Table) -> list[Any]:
-    return [table.row(i, explainer.forest.columns) for i in range(len(table.rows))]

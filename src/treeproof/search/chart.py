@@ -69,6 +69,11 @@ class Chart:
             if expired(self._deadline):
                 raise TimeoutError
 
+    def refutes(self, assumptions: Sequence[int], conflicts: int) -> bool:
+        """Return whether it turns out, with so many conflicts at most, that no set satisfies these literals."""
+        self._solver.conf_budget(conflicts)
+        return self._solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True) is False
+
     def features(self) -> frozenset[int]:
         """Return the set that `solve` found."""
         return frozenset(literal - 1 for literal in self._solver.get_model() if literal > 0) & self._features

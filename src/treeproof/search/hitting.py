@@ -2,7 +2,8 @@
 
 The search is core-guided (OLL; Morgado, Dodaro and Marques-Silva, CP 2014). Wanted: no feature at all. Each set of
 wishes that cannot all come true (a core) raises the proved bound by the smallest weight in it, and is replaced by the
-wishes that at most one of them fails, at most two, ...; what is satisfiable in the end costs just the bound.
+wishes that at most one of them fails, at most two, ...; what is satisfiable in the end costs just the bound. Cores are
+made small first: a small one says more, and costs less to count.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ from collections.abc import Iterable, Mapping
 
 from pysat.card import ITotalizer
 
+from treeproof.query import expired
 from treeproof.search.chart import Chart
 
 _SOLVER = "glucose4"
+_EFFORT = 20  # conflicts to find out whether a core does without one of its wishes
+_LARGEST = 1000  # wishes of a core that are tried one by one
 
 
 class HittingSets:
     """Finds the cheapest set of features that meets every set added so far.
 
-    `bound` is proved at any time: no such set costs less.
+    `bound` is proved at any time: no such set costs less. A feature may cost 0; with `require` it can stand for
+    anything.
 
     Examples
     --------
@@ -32,9 +37,10 @@ class HittingSets:
 
     def __init__(self, costs: Mapping[int, int], *, deadline: float | None = None) -> None:
         self.bound = 0
+        self._deadline = deadline
         self._chart = Chart(costs, deadline=deadline, solver=_SOLVER)
-        self._chart.favour(-(f + 1) for f in costs)
-        self._wishes = {-(f + 1): cost for f, cost in costs.items()}
+        self._wishes = {-(f + 1): cost for f, cost in costs.items() if cost}
+        self._chart.favour(self._wishes)
         self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of the wishes that are outputs, with their place
         self._top = max(costs, default=0) + 1
 
@@ -50,13 +56,31 @@ class HittingSets:
         """Ask that these features be hit too; at least one."""
         self._chart.meet(features)
 
+    def require(self, clause: Iterable[int]) -> None:
+        """Ask that one of these literals hold: ``f + 1`` for a feature f in the set, ``-(f + 1)`` for one outside."""
+        self._chart.add(clause)
+
     def cheapest(self, below: int | None = None) -> frozenset[int] | None:
         """Return the cheapest hitting set, or None if each costs `below` or more; TimeoutError at the deadline."""
         while below is None or self.bound < below:
             if self._chart.solve(list(self._wishes)):
                 return self._chart.features()
-            self._give_in(self._chart.core())
+            self._give_in(self._smaller(self._chart.core()))
+            if expired(self._deadline):
+                raise TimeoutError
         return None
+
+    def _smaller(self, core: list[int]) -> list[int]:
+        """Return a core inside a core, with little effort."""
+        while self._chart.refutes(core, _EFFORT) and len(self._chart.core()) < len(core):
+            core = self._chart.core()
+        if len(core) > _LARGEST:
+            return core
+        for wish in sorted(core, key=lambda wish: self._wishes[wish]):
+            rest = [other for other in core if other != wish]
+            if len(rest) < len(core) and self._chart.refutes(rest, _EFFORT):
+                core = self._chart.core()
+        return core
 
     def _give_in(self, core: list[int]) -> None:
         """Replace wishes that cannot all come true by those of which more can."""
@@ -68,17 +92,23 @@ class HittingSets:
                 del self._wishes[wish]
             if wish in self._counters:
                 counter, place = self._counters[wish]
-                if place + 1 < len(counter.rhs):
-                    self._wish_for(counter, place + 1, weight)
+                self._wish_for(counter, place + 1, weight)
         if len(core) > 1:
-            counter = ITotalizer([-wish for wish in core], ubound=len(core) - 1, top_id=self._top)
+            counter = ITotalizer([-wish for wish in core], ubound=1, top_id=self._top)
             self._top = counter.top_id
             for clause in counter.cnf.clauses:
                 self._chart.add(clause)
             self._wish_for(counter, 1, weight)
 
     def _wish_for(self, counter: ITotalizer, place: int, weight: int) -> None:
-        """Wish that no more than `place` of the counter's literals hold."""
+        """Wish that no more than `place` of the counter's literals hold, if they are more."""
+        if place == len(counter.lits):
+            return
+        if place > counter.ubound:
+            counter.increase(ubound=place, top_id=self._top)
+            self._top = max(self._top, counter.top_id)
+            for clause in counter.cnf.clauses[-counter.nof_new :]:
+                self._chart.add(clause)
         wish = -counter.rhs[place]
         self._wishes[wish] = self._wishes.get(wish, 0) + weight
         self._counters[wish] = counter, place
