@@ -34,6 +34,8 @@ from treeproof.majority import MajorityForestClassifier
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit, AuditedRow
 from treeproof.questions.change import Contrastives
+from treeproof.questions.coverage import Coverage
+from treeproof.questions.general import MostGeneral
 from treeproof.questions.listing import Enumeration
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
@@ -52,6 +54,7 @@ __all__ = [
     "Condition",
     "Contrastive",
     "Contrastives",
+    "Coverage",
     "Enumeration",
     "Explainer",
     "FeatureRelevance",
@@ -62,6 +65,7 @@ __all__ = [
     "InternalError",
     "MajorityForestClassifier",
     "MissingExtraError",
+    "MostGeneral",
     "NotFittedError",
     "Relevance",
     "Repair",

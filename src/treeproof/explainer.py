@@ -17,11 +17,25 @@ from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.parallel import run_parallel
 from treeproof.query import Query, fix
-from treeproof.questions import attribution, audit, change, listing, relevance, review, robustness, verdict, why
+from treeproof.questions import (
+    attribution,
+    audit,
+    change,
+    coverage,
+    general,
+    listing,
+    relevance,
+    review,
+    robustness,
+    verdict,
+    why,
+)
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
 from treeproof.questions.change import Contrastives, Distance
 from treeproof.questions.costs import make_costs
+from treeproof.questions.coverage import Coverage
+from treeproof.questions.general import MostGeneral
 from treeproof.questions.listing import Enumeration, Kind
 from treeproof.questions.moves import make_moves
 from treeproof.questions.relevance import Relevance
@@ -154,12 +168,16 @@ class Explainer:
 
         Examples
         --------
-        >>> import treeproof as tp
-        >>> forest, patient = tp.examples.heart_disease()
-        >>> print(tp.Explainer(forest, kinds={"weight": "ordinal"}).abductive([0, 1, 0, 80], inflate=True))
-        No, because
-          chest-pain <= 0.5
-        Proved: this 1 of 4 features forces the prediction; it cannot be dropped, and its condition cannot be widened.
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
+        >>> print(explainer.abductive(X.iloc[60], inflate=True))
+        1, because
+          petal length (cm) <= 4.95
+          0.8000001 <= petal width (cm) <= 1.6
+        Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
+        widened.
         """
         setting = self._setting
         plan = why.make_plan(
@@ -438,6 +456,59 @@ class Explainer:
         (1, 0, 1, 0)
         """
         return attribution.attribute(self._setting, self._setting.instance(x), limit, timeout)
+
+    def most_general(self, x: Any, X: Any, *, timeout: float | None = None) -> MostGeneral:
+        """Return the rule around `x` that forces its label and covers the most rows of `X`, proved to be so.
+
+        A rule has a range or a set of values for each feature. The result is widened further where no row of `X` tells
+        the difference, the least important features first.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        X
+            Rows to cover, as the model takes them; their labels are those that the model predicts.
+        timeout
+            Seconds. When they are over, the best rule so far is returned with status ``"sound"`` and a proved bound
+            on what any rule covers. With many features and rows the optimum may take hours, a good rule seconds.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
+        >>> print(explainer.most_general(X.iloc[60], X))
+        1, whenever
+          petal length (cm) <= 4.95
+          0.8000001 <= petal width (cm) <= 1.6
+        Proved: whatever satisfies this gets the label 1. It covers 47 of 150 rows (31.3%); no rule around this row
+        that forces the label covers more, and no condition can be widened.
+        """
+        setting = self._setting
+        return general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
+
+    def coverage(self, rule: Any, X: Any) -> Coverage:
+        """Count the rows of `X` that satisfy a rule.
+
+        Parameters
+        ----------
+        rule
+            A result with a rule, such as that of `abductive`, or conditions: text, or a list of text or `Condition`.
+        X
+            Rows, as the model takes them. A row outside the space (see `kinds`, `one_hot`, `bounds` and `constraints`)
+            is an `InputError`: nothing is proved about it.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> explainer = tp.Explainer(forest)
+        >>> print(explainer.coverage(explainer.abductive(patient), [patient, [1, 0, 0, 80]]))
+        1 of 2 rows (50.0%)
+        """
+        return coverage.count_covered(self._setting, rule, X)
 
     def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.

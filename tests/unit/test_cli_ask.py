@@ -28,6 +28,7 @@ def files(tmp_path):
         ("robustness", ["--norm", "l0"], "fewer than 1 of 4 features"),
         ("robustness", ["--target", "No"], "at a distance below"),
         ("changes", ["-n", "2", "--fixed", "weight"], "2 minimal changes"),
+        ("general", [], "covers"),
         ("review", ["--claim", "chest-pain > 0.5"], "Wrong"),
         ("review", ["--claim", "chest-pain, blocked-arteries"], "Right"),
         ("audit", ["--protected", "chest-pain"], "3 rows"),

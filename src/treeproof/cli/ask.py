@@ -36,6 +36,7 @@ def add_commands(command: Command) -> None:
     )
     made.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
     made.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
+    question("general", "the proved rule around a row that covers most rows of the data", _general)
     made = question("review", "whether somebody else's explanation forces the prediction", _review)
     made.add_argument("--claim", required=True, help="conditions joined by 'and', or feature names with commas between")
     made = command("audit", "which predictions rest on protected features", _audit)
@@ -76,6 +77,11 @@ def _robustness(args: argparse.Namespace, explainer: Explainer, table: Table, x:
 def _changes(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
     target = target_of(args, explainer)
     return explainer.contrastives(x, args.n, target=target, fixed=args.fixed, timeout=args.timeout)
+
+
+def _general(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
+    rows = [table.row(i, explainer.forest.columns) for i in range(len(table.rows))]
+    return explainer.most_general(x, rows, timeout=args.timeout)
 
 
 def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Statistics
 from treeproof.oracles.native import Cancel
-from treeproof.query import Stays, fix
+from treeproof.query import Domain, Stays, fix
 from treeproof.questions.costs import Costs, make_costs
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
@@ -66,8 +66,9 @@ def explain(
         found = shortest_abductive(memory, plan.orders)
     else:
         found, bound = minimum_abductive(memory, plan.orders[0], plan.costs.units)
-    kept = fix(setting.cells, instance.point, found.features)
-    widened = widen(memory, kept, plan.orders[0]) if plan.inflate else None
+    widened = None
+    if plan.inflate:
+        widened = widen(memory, fix(setting.cells, instance.point, found.features), plan.orders[0])
     result = make_abductive(setting, instance, None, found, setting.statistics(memory, start), widened)
     if plan.costs is None:
         return result
@@ -84,9 +85,9 @@ def make_abductive(
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
-    domains = fix(setting.cells, instance.point, features)
+    domains: Mapping[int, Domain] = {f: range(instance.point[f], instance.point[f] + 1) for f in features}
     if widened is not None:
-        domains, clauses = widened.domains, clauses | widened.clauses
+        domains, clauses = dict(enumerate(widened.domains)), clauses | widened.clauses
         # A feature that takes all cells could have been dropped, so this is for sets that are not minimal.
         features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
     return Abductive(

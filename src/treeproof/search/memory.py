@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from treeproof.cells import CellForest
 from treeproof.errors import InternalError
@@ -88,13 +89,17 @@ class Memory:
         self.counts = Counts()
         self.oracle = oracle
         self.free = forest.full if free is None else tuple(free)
-        self.limited = restricted(forest, self.free)
-        assert all(cell in domain for cell, domain in zip(point, self.free, strict=True)), "a feature may stay as it is"
-        self.home = tuple(forest.only(f, (cell,)) for f, cell in enumerate(point))
+        self.limited = frozenset() if free is None else restricted(forest, self.free)
+        assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
         # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
         self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
         self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
+
+    @cached_property
+    def home(self) -> tuple[Domain, ...]:
+        """The point's own cell of each feature, as a domain."""
+        return tuple(self.forest.only(f, (cell,)) for f, cell in enumerate(self.point))
 
     @property
     def features(self) -> frozenset[int]:

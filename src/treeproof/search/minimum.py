@@ -110,7 +110,8 @@ def _minimum(
                 if cost(candidate.features) < cost(best.features):
                     best = candidate
         except TimeoutError:
-            return best, sets.bound
+            if sets.bound < cost(best.features):
+                return best, sets.bound
     return replace(best, status="minimum"), cost(best.features)
 
 

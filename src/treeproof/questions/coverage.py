@@ -1,0 +1,57 @@
+"""How many rows satisfy a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from treeproof.errors import InputError
+from treeproof.region import Region, read_conditions
+from treeproof.rows import as_rows
+from treeproof.setting import Instance, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of `total` rows satisfy a rule, as the model sees them: rounded to float32."""
+
+    covered: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """The part of the rows that satisfies the rule; 0 of no rows."""
+        return self.covered / self.total if self.total else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.covered} of {self.total} rows ({self.share:.1%})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "coverage", "covered": self.covered, "total": self.total, "share": self.share}
+
+
+def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:
+    """Count the rows that satisfy a rule: a result that has one, or conditions, as text or as `Condition`."""
+    conditions = getattr(rule, "rule", rule)
+    if isinstance(conditions, Iterable) and not isinstance(conditions, str):
+        conditions = list(conditions)
+    region = Region(setting.space, read_conditions(setting.space, conditions, None))
+    instances = locate_rows(setting, X)
+    return Coverage(sum(region.holds(one.row, one.point) for one in instances), len(instances))
+
+
+def locate_rows(setting: Setting, X: Any) -> list[Instance]:
+    """Return rows as people pass them, located in the space; InputError if one is outside it."""
+    found = []
+    known: dict[bytes, Instance] = {}  # many data sets repeat themselves
+    for i, row in enumerate(as_rows(X, setting.forest.columns)):
+        instance = known.get(row.tobytes())
+        if instance is None:
+            try:
+                instance = known.setdefault(row.tobytes(), setting.locate(row))
+            except InputError as error:
+                raise InputError(f"Every row must be in the space. Row {i} is not: {error}") from error
+        found.append(instance)
+    return found
