@@ -53,7 +53,7 @@ def run_length(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         }
         timed = take_turns(ways, rows, args.repeats)
         mean = {way: float(np.mean([len(why.features) for why in timed[way].results])) for way in ways}
-        row = {"dataset": name, "features": line["features"], "printed": line["sat_calls"], **mean}
+        row = {"dataset": name, "features": explainer.space.n_features, "printed": line.get("sat_calls"), **mean}
         table.add(row | {"ms": ms(timed["importance"]), "tries_ms": ms(timed["tries"])})
     totals = {way: sum(row[way] for row in table.rows) for way in ("importance", "index", "tries")}
     return table.rows, [
@@ -67,7 +67,7 @@ def run_minimum(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         f"minimum: smallest abductive explanations within {args.limit:g} s",
         "dataset:15 features:9 instances:10 solved:8 length:8.2f plain:8.2f gap:7.2f median_ms:11.1f worst_ms:11.1f",
     )
-    for name, line, explainer, rows in explainers(args):
+    for name, _, explainer, rows in explainers(args):
         plain = [len(explainer.abductive(row).features) for row in rows]
         times, results = once(partial(explainer.abductive, minimum=True, timeout=args.limit), rows)
         solved = [why.status == "minimum" for why in results]
@@ -75,7 +75,7 @@ def run_minimum(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         table.add(
             {
                 "dataset": name,
-                "features": line["features"],
+                "features": explainer.space.n_features,
                 "instances": len(rows),
                 "solved": sum(solved),
                 "length": float(np.mean([len(why.features) for why in results])),

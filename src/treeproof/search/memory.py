@@ -120,13 +120,15 @@ class Memory:
             if not core & ~wanted:
                 self.counts.remembered += 1
                 return entailed
-        answer = self.decide(tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point))))
+        domains = tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point)))
+        answer = self.decide(domains) if self.limited else self._decide(domains)  # without limits there are no holes
         if isinstance(answer, Refuted):
             self._witnesses.append((_mask(self.differences(answer)), answer))
         elif isinstance(answer, Entailed):
             if not answer.core <= fixed | self.limited:
                 raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
-            answer = replace(answer, core=answer.core & fixed)
+            if self.limited:
+                answer = replace(answer, core=answer.core & fixed)
             self._cores.append((_mask(answer.core), answer))
         return answer
 
