@@ -1,1 +1,1 @@
-"""Explanations as searches that know only the query: minimal ones by deletion, all by MARCO, cheapest by hitting sets."""
+"""Explanations as searches that know only the query: minimal by deletion, all by MARCO, cheapest by hitting sets."""

@@ -66,3 +66,16 @@ def test_ctrl_c_is_seen_in_the_middle_of_a_search():
     with hard() as hitting, pytest.raises(KeyboardInterrupt):
         hitting.cheapest()
     assert time.monotonic() - start < 5
+
+
+def test_literals_may_be_required_and_what_costs_nothing_is_free():
+    """Features 3 and 4 cost nothing; 3 stands for "neither 0 nor 1", and 4 for the opposite of 2."""
+    with HittingSets({0: 2, 1: 3, 2: 4, 3: 0, 4: 0}) as hitting:
+        for clause in ([-4, -1], [-4, -2], [-5, -3], [5, 3]):
+            hitting.require(clause)
+        assert hitting.cheapest() == {4}
+        hitting.require([4, 3])  # neither 0 nor 1, or 2
+        assert hitting.cheapest() == {3, 4}
+        hitting.add({0, 1})
+        found = hitting.cheapest()
+        assert (found, hitting.bound) == (frozenset({0, 2}), 6)
