@@ -88,8 +88,8 @@ class Memory:
         self.cancel = cancel
         self.counts = Counts()
         self.oracle = oracle
-        self.free = forest.full if free is None else tuple(free)
-        self.limited = frozenset() if free is None else restricted(forest, self.free)
+        self.limited = frozenset() if free is None else restricted(forest, free)
+        self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
         assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
         # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
