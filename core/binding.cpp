@@ -82,10 +82,11 @@ class Core {
 
 std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
                    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
-                   Array<std::int32_t> right, Array<std::int64_t> scores, Array<double> values,
+                   Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
                    const std::vector<std::vector<Word>>& left_sets,
                    const std::vector<std::vector<std::tuple<int, Cell, Cell, std::vector<Word>>>>& clauses, Array<std::uint8_t> exact, std::int64_t band,
-                   std::int64_t unit, bool majority, bool tabulate) {
+                   std::int64_t unit, const std::string& vote, const std::vector<double>& start, bool single,
+                   double divisor, const std::optional<std::vector<double>>& cuts, bool softmax, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -97,7 +98,10 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.left = copy(left);
   forest.right = copy(right);
   forest.scores = copy(scores);
-  if (!majority) forest.values = copy(values);
+  forest.theta = copy(theta);
+  forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
+  if (forest.vote != Vote::majority) forest.values = copy(values);
+  if (forest.vote == Vote::sum) forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value()};
   for (const std::vector<Word>& set : left_sets) {
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
@@ -112,7 +116,6 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.exact = copy(exact);
   forest.band = band;
   forest.unit = unit;
-  forest.vote = majority ? Vote::majority : Vote::mean;
   forest.derive();
   if (forest.depth > kDeepest) throw std::invalid_argument("the forest is too deep");
   return std::make_unique<Core>(std::move(forest), tabulate);
@@ -168,6 +171,17 @@ Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<s
       box.sets.size() != forest.words_begin.back())
     throw std::invalid_argument("the box does not fit the forest");
   return box;
+}
+
+std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums, bool single) {
+  std::vector<int> labels;
+  const std::size_t n = sums.shape(1);
+  if (n == 0) throw std::invalid_argument("there must be at least one sum");
+  for (std::size_t row = 0; row < sums.shape(0); ++row) {
+    const double* const begin = sums.data() + row * n;
+    labels.push_back(single ? softmax_label(std::vector<float>(begin, begin + n)) : softmax_label(std::vector<double>(begin, begin + n)));
+  }
+  return labels;
 }
 
 nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
@@ -249,6 +263,8 @@ NB_MODULE(_core, module) {
            "The widest box around one that keeps the label: (low, high, sets, clauses, widest, entailed, refuted, stopped, "
            "remembered, near_ties, longest_entailed, longest_refuted).");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a, "band"_a,
-             "unit"_a, "majority"_a, "tabulate"_a);
+             "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
+             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a, "tabulate"_a);
+  module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
+             "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
 }

@@ -74,7 +74,7 @@ class Search {
     const std::int64_t band = all_exact_ ? 0 : forest_.band;
     bool wins = true;
     for (std::size_t p = 0; p < n_pairs; ++p) {
-      const std::int64_t least = theta(goal[p].winner, goal[p].loser);
+      const std::int64_t least = forest_.least(goal[p].winner, goal[p].loser);
       if (upper_[p] < least - band) return true;
       wins = wins && lower_[p] >= least + band;
     }

@@ -12,7 +12,7 @@ namespace treeproof {
 using Cell = std::int32_t;
 using Word = std::uint64_t;
 
-enum class Vote { majority, mean };
+enum class Vote { majority, mean, sum };
 
 // One node, packed: a walk touches one cache line for each.
 struct Node {
@@ -29,6 +29,20 @@ struct Literal {
 
 using Clause = std::vector<Literal>;
 
+// How sums of leaf values become a label; see treeproof.forest.Sums.
+struct Sums {
+  std::vector<double> start;  // as many as there are sums
+  std::vector<double> cuts;   // only if `cut`
+  double divisor = 1;
+  bool single = false;        // added in float, else in double
+  bool softmax = false;
+  bool cut = false;
+};
+
+// The first maximum of the softmax of sums, computed as XGBoost (in float) and LightGBM (in double) do.
+int softmax_label(const std::vector<float>& sums);
+int softmax_label(const std::vector<double>& sums);
+
 struct Forest {
   int n_features = 0;
   int n_classes = 0;
@@ -39,11 +53,13 @@ struct Forest {
   std::vector<std::int32_t> cut;      // per node: last cell that goes left, or index of a left set
   std::vector<std::int32_t> left, right;
   std::vector<std::int64_t> scores;  // n_nodes x n_classes
-  std::vector<double> values;        // n_nodes x n_classes; empty under majority vote, where scores decide
+  std::vector<std::int64_t> theta;   // per winner and loser; empty: ties go to the class that comes first
+  std::vector<double> values;        // n_nodes x n_sums; empty under majority vote, where scores decide
   std::vector<std::uint8_t> exact;   // per node: a leaf that needs no band if all others are such; only with a band
   std::int64_t band = 0;
   std::int64_t unit = 0;  // if not 0: exact leaves give this score to one class and 0 to the others, like a vote
   Vote vote = Vote::majority;
+  Sums sums;  // unless it is a majority vote
   std::vector<Clause> clauses;      // rules between features that every point of the space keeps
   std::vector<Word> literal_sets;
 
@@ -78,14 +94,15 @@ struct Forest {
   }
 
   // Sums of scores at a point, per class.
-  std::vector<std::int64_t> sums(const std::vector<Cell>& point) const;
+  std::vector<std::int64_t> total_scores(const std::vector<Cell>& point) const;
 
-  // The class that the model's own predict gives at a point: integer votes, or double sums in tree order, divided by
-  // the number of trees; first maximum.
+  // The class that the model's own predict gives at a point: integer votes, or float sums in tree order.
   int label(const std::vector<Cell>& point) const;
-};
 
-// The least difference of scores with which `winner` beats `loser`: ties go to the class that comes first.
-inline std::int64_t theta(int winner, int loser) { return winner < loser ? 0 : 1; }
+  // The least difference of scores with which `winner` beats `loser`.
+  std::int64_t least(int winner, int loser) const {
+    return theta[static_cast<std::size_t>(winner) * static_cast<std::size_t>(n_classes) + static_cast<std::size_t>(loser)];
+  }
+};
 
 }  // namespace treeproof

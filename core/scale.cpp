@@ -7,6 +7,11 @@
 #include "forest.hpp"
 
 namespace treeproof {
+namespace {
+
+constexpr std::int64_t kFar = std::int64_t{1} << 40;
+
+}  // namespace
 
 Scale::Scale(const Forest& forest) {
   std::int64_t largest = 1;
@@ -16,7 +21,7 @@ Scale::Scale(const Forest& forest) {
 }
 
 std::int64_t Scale::scaled(const Forest& forest, Pair pair, bool with_band) const {
-  std::int64_t least = theta(pair.winner, pair.loser);
+  std::int64_t least = forest.least(pair.winner, pair.loser);
   const bool votes = forest.vote == Vote::majority || (!with_band && forest.unit != 0);
   if (votes && forest.n_classes == 2) {
     // Every tree adds 1 or -1 votes, so the sum has the parity of the number of trees.
@@ -24,7 +29,8 @@ std::int64_t Scale::scaled(const Forest& forest, Pair pair, bool with_band) cons
   }
   if (votes && forest.unit != 0) least *= forest.unit;
   if (with_band) least -= forest.band;
-  if (shift_ <= 0) return least << -shift_;
+  // Where scores are multiplied, sums of them stay far below 2^40: beyond that, all targets are alike.
+  if (shift_ <= 0) return std::clamp(least, -kFar, kFar) * (std::int64_t{1} << -shift_);
   return -((-least) >> shift_);
 }
 

@@ -111,7 +111,7 @@ std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
   }
   std::vector<int> rivals;
   for (int k = 0; k < n_classes; ++k)
-    if (k != label && upper[k] >= theta(k, label) - forest_.band) rivals.push_back(k);
+    if (k != label && upper[k] >= forest_.least(k, label) - forest_.band) rivals.push_back(k);
   std::stable_sort(rivals.begin(), rivals.end(), [&](int a, int b) {
     return std::pair(rival_rank_[a], upper[a]) > std::pair(rival_rank_[b], upper[b]);
   });
@@ -273,8 +273,8 @@ bool Searcher::is_certain(const std::vector<Cell>& point) const {
   const bool exact = std::all_of(forest_.roots.begin(), forest_.roots.end(),
                                  [&](std::int32_t root) { return forest_.is_exact(forest_.leaf(root, point)); });
   const std::int64_t band = exact ? 0 : forest_.band;
-  const std::vector<std::int64_t> sums = forest_.sums(point);
-  const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= theta(k, j) + band; };
+  const std::vector<std::int64_t> sums = forest_.total_scores(point);
+  const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= forest_.least(k, j) + band; };
   for (int k = 0; k < forest_.n_classes; ++k) {
     if (k == claim_.label) continue;
     if (claim_.kind == ClaimKind::stays && beats(k, claim_.label)) return true;

@@ -18,9 +18,9 @@ bool is_near_tie(const Forest& forest, const std::vector<Cell>& point, int label
   const bool exact = std::all_of(forest.roots.begin(), forest.roots.end(),
                                  [&](std::int32_t root) { return forest.is_exact(forest.leaf(root, point)); });
   if (exact) return false;
-  const std::vector<std::int64_t> sums = forest.sums(point);
+  const std::vector<std::int64_t> sums = forest.total_scores(point);
   for (int k = 0; k < forest.n_classes; ++k)
-    if (k != label && sums[label] - sums[k] < theta(label, k) + forest.band) return true;
+    if (k != label && sums[label] - sums[k] < forest.least(label, k) + forest.band) return true;
   return false;
 }
 

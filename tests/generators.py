@@ -10,10 +10,12 @@ import numpy as np
 
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.cells import CellForest, Clause
-from treeproof.forest import Column, Forest, Vote
+from treeproof.floats import FLOATS, Numbers
+from treeproof.forest import Column, Forest, Sums, Vote
 from treeproof.query import Claim, Domain, Never, Query, Stays, violates
 from treeproof.space import Space
 
+NEAR_TIES = [0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1e-9, 0.1 + 1e-9, 0.7, -1.1]
 THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 1.0 + 1e-12, float(np.float32(0.1)), 0.1, -2.0]
 
 
@@ -26,14 +28,21 @@ def random_forest(
     n_trees: int = 5,
     depth: int = 3,
     categorical: bool = False,
+    missing: bool = False,
+    numbers: Numbers = "float32",
 ) -> Forest:
     """A forest with few different thresholds (so that they repeat), ties, single-leaf trees and near-tied values."""
-    columns: list[str | Column] = [f"c{j}" for j in range(n_columns)]
+    columns = [Column(f"c{j}", missing="expected" if missing else "never") for j in range(n_columns)]
     if categorical:
         columns[0] = Column("c0", ("red", "green", "blue", "grey"))
-    numeric = [c for c in columns if isinstance(c, str)]
+    numeric = [c.name for c in columns if c.categories is None]
+    sides = {name: str(rng.choice(["yes", "no", "either"])) for name in numeric}
+    sums = random_sums(rng, n_classes) if vote == "sum" else None
 
     def values() -> Any:
+        if sums is not None:
+            chosen = rng.choice(NEAR_TIES, n_classes if sums.cuts is None else 1)
+            return [sums.floats.round(value) for value in chosen]
         if vote == "majority" or rng.random() < 0.3:
             return int(rng.integers(n_classes))
         counts = rng.integers(0, 4, n_classes) + (rng.random(n_classes) < 0.1)
@@ -45,21 +54,43 @@ def random_forest(
         if categorical and rng.random() < 0.4:
             chosen = [c for c in ("red", "green", "blue", "grey") if rng.random() < 0.5]
             return isin("c0", chosen, node(level - 1), node(level - 1))
-        return split(str(rng.choice(numeric)), float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1))
+        name = str(rng.choice(numeric))
+        side = sides[name] if sides[name] != "either" else str(rng.choice(["yes", "no"]))
+        return split(name, float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1), missing=side)
 
     trees = [node(depth) for _ in range(n_trees)]
-    return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote)
+    return build_forest(
+        trees, columns=columns, classes=list(range(n_classes)), vote=vote, numbers=numbers, sums=sums
+    )
+
+
+def random_sums(rng: np.random.Generator, n_classes: int) -> Sums:
+    """Sums that start from near-tied values, cut where sums often lie, or taken through a softmax."""
+    numbers: Numbers = "float32" if rng.random() < 0.5 else "float64"
+    cut = rng.random() < 0.5
+    start = tuple(FLOATS[numbers].round(v) for v in rng.choice(NEAR_TIES, 1 if cut else n_classes))
+    if not cut:
+        divisor = int(rng.choice([1, 1, 3, 7]))
+        return Sums(start, numbers, divisor=divisor, softmax=bool(divisor == 1 and rng.random() < 0.5))
+    places = np.arange(-40, 60) / 10
+    cuts = sorted(rng.choice(places, n_classes - 1, replace=False).tolist())
+    beside = [float(np.nextafter(c, rng.choice([-9.0, c, 9.0]))) for c in cuts]
+    return Sums(start, numbers, divisor=int(rng.choice([1, 1, 3])), cuts=tuple(beside))
 
 
 def random_row(rng: np.random.Generator, forest: Forest) -> list[Any]:
-    """A row whose numbers lie on a threshold or one float32 beside it."""
+    """A row whose numbers lie on a threshold or one number beside it, or are missing."""
+    dtype = forest.floats.dtype
     row: list[Any] = []
     for column in forest.columns:
         if column.categories is not None:
             row.append(column.categories[rng.integers(len(column.categories))])
             continue
-        base = np.float32(rng.choice(THRESHOLDS))
-        row.append(float(rng.choice([np.nextafter(base, np.float32(-9)), base, np.nextafter(base, np.float32(9))])))
+        if column.missing == "expected" and rng.random() < 0.2:
+            row.append(float("nan"))
+            continue
+        base = dtype(rng.choice(THRESHOLDS))
+        row.append(float(rng.choice([np.nextafter(base, dtype(-9)), base, np.nextafter(base, dtype(9))])))
     return row
 
 
@@ -114,6 +145,8 @@ def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) ->
                 n_classes=int(rng.integers(1, 6)),
                 n_trees=int(rng.integers(1, 8)),
                 categorical=bool(rng.random() < 0.3),
+                missing=vote == "sum" and bool(rng.random() < 0.5),
+                numbers="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
                 **shape,
             )
         ).discretise()

@@ -155,7 +155,7 @@ Poll stop_after(int polls) {
 void check_forest(const Case& c) {
   for (std::size_t x = 0; x < c.points.size(); ++x) {
     CHECK(c.forest.label(c.points[x]) == c.labels[x], "the label at a point is the twin's");
-    CHECK(c.forest.sums(c.points[x]) == c.sums[x], "the sums of scores at a point are the twin's");
+    CHECK(c.forest.total_scores(c.points[x]) == c.sums[x], "the sums of scores at a point are the twin's");
     // Not of the core: what the forest's scores and band promise to all that follows.
     for (int k = 0; k < c.model.n_classes; ++k) {
       if (k == c.labels[x]) continue;
@@ -178,7 +178,7 @@ void check_forest(const Case& c) {
     if (c.forest.feature[n] >= 0) level[c.forest.left[n]] = level[c.forest.right[n]] = level[n] + 1;
   CHECK(c.forest.depth == *std::max_element(level.begin(), level.end()), "the depth is that of the longest path");
   for (int k = 0; k < c.model.n_classes; ++k)
-    for (int j = 0; j < c.model.n_classes; ++j) CHECK(theta(k, j) == least_win(k, j), "ties go to the first class");
+    for (int j = 0; j < c.model.n_classes; ++j) CHECK(c.forest.least(k, j) == least_win(k, j), "ties go to the first class");
 }
 
 void check_box(Random& random, const Case& c) {

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.forest import LEAF, Column, Forest, Label, Vote
+from treeproof.floats import Numbers
+from treeproof.forest import LEAF, Column, Forest, Label, Sums, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,10 @@ class Split:
 
     column: str
     threshold: float
-    categories: tuple[Label, ...] | None
+    categories: tuple[Label | None, ...] | None
     yes: Split | Leaf
     no: Split | Leaf
+    missing: Literal["yes", "no"] = "no"
 
 
 Node = Split | Leaf
@@ -45,16 +47,20 @@ def leaf(value: Any) -> Leaf:
     return Leaf(value)
 
 
-def split(column: str, threshold: float, yes: Node | Any, no: Node | Any) -> Split:
+def split(
+    column: str, threshold: float, yes: Node | Any, no: Node | Any, missing: Literal["yes", "no"] = "no"
+) -> Split:
     """Return a node that goes to `yes` iff ``column <= threshold``; anything but a node becomes a leaf.
+
+    A missing value, where the column allows one, goes to `missing`.
 
     >>> split("weight", 75, "No", "Yes").no
     Leaf(value='Yes')
     """
-    return Split(column, _float(threshold, "A threshold"), None, _node(yes), _node(no))
+    return Split(column, _float(threshold, "A threshold"), None, _node(yes), _node(no), missing)
 
 
-def isin(column: str, categories: Collection[Label], yes: Node | Any, no: Node | Any) -> Split:
+def isin(column: str, categories: Collection[Label | None], yes: Node | Any, no: Node | Any) -> Split:
     """Return a node that goes to `yes` iff ``column`` is one of the categories.
 
     >>> isin("colour", ["red", "blue"], 0, 1).categories
@@ -73,6 +79,8 @@ def build_forest(
     classes: Sequence[Label],
     vote: Vote = "majority",
     importances: Sequence[float] | None = None,
+    numbers: Numbers = "float32",
+    sums: Sums | None = None,
 ) -> Forest:
     """Return the forest of the given trees.
 
@@ -88,6 +96,10 @@ def build_forest(
         The decision rule.
     importances
         Importance of each column; by default the share of splits on it.
+    numbers
+        Numbers to which inputs are rounded.
+    sums
+        With vote ``"sum"``: how sums of leaf values become a label. With cuts, a leaf has one value.
 
     Examples
     --------
@@ -104,7 +116,8 @@ def build_forest(
         if not isinstance(column, Column):
             raise InputError(f"A column must be a name or a Column. Got {column!r}.")
     labels = _labels(classes)
-    writer = _Writer(all_columns, labels.tolist())
+    n_sums = len(labels) if sums is None or sums.cuts is None else 1
+    writer = _Writer(all_columns, labels.tolist(), n_sums)
     for tree in trees:
         writer.roots.append(len(writer.feature))
         writer.write(_node(tree))
@@ -116,12 +129,15 @@ def build_forest(
         subset=np.array(writer.subset, dtype=np.int32),
         left=np.array(writer.left, dtype=np.int32),
         right=np.array(writer.right, dtype=np.int32),
-        values=np.array(writer.values, dtype=np.float64).reshape(len(writer.feature), len(writer.classes)),
+        values=np.array(writer.values, dtype=np.float64).reshape(len(writer.feature), n_sums),
         subsets=tuple(writer.subsets),
         classes=labels,
         columns=all_columns,
         importances=np.array(splits / max(1, splits.sum()) if importances is None else importances),
         vote=vote,
+        missing_left=np.array(writer.missing_left, dtype=np.bool_),
+        numbers=numbers,
+        sums=sums,
     )
 
 
@@ -158,9 +174,10 @@ def _index(label: Any, labels: Sequence[Any]) -> int | None:
 class _Writer:
     """Lays nodes out in preorder."""
 
-    def __init__(self, columns: Sequence[Column], classes: list[Label]) -> None:
+    def __init__(self, columns: Sequence[Column], classes: list[Label], n_sums: int) -> None:
         self.columns = {column.name: (j, column.categories) for j, column in enumerate(columns)}
         self.classes = classes
+        self.n_sums = n_sums
         self.roots: list[int] = []
         self.feature: list[int] = []
         self.threshold: list[float] = []
@@ -168,6 +185,7 @@ class _Writer:
         self.left: list[int] = []
         self.right: list[int] = []
         self.values: list[list[float]] = []
+        self.missing_left: list[bool] = []
         self.subsets: list[frozenset[int]] = []
 
     def write(self, tree: Node) -> None:
@@ -181,21 +199,23 @@ class _Writer:
             self.left.append(LEAF)
             self.right.append(LEAF)
             if isinstance(node, Leaf):
-                self.append(LEAF, float("nan"), LEAF, self.leaf_values(node.value))
+                self.append(LEAF, float("nan"), LEAF, self.leaf_values(node.value), False)
                 continue
             if node.column not in self.columns:
                 raise InputError(f"A split must be on one of {list(self.columns)}. Got {node.column!r}.")
             column, categories = self.columns[node.column]
-            self.append(column, node.threshold, self.subset_of(node, categories), [0.0] * len(self.classes))
+            subset, values = self.subset_of(node, categories), [0.0] * self.n_sums
+            self.append(column, node.threshold, subset, values, node.missing == "yes")
             pending += [(node.no, self.right, at), (node.yes, self.left, at)]
 
-    def append(self, feature: int, threshold: float, subset: int, values: list[float]) -> None:
+    def append(self, feature: int, threshold: float, subset: int, values: list[float], missing_left: bool) -> None:
         self.feature.append(feature)
         self.threshold.append(threshold)
         self.subset.append(subset)
         self.values.append(values)
+        self.missing_left.append(missing_left)
 
-    def subset_of(self, node: Split, categories: tuple[Label, ...] | None) -> int:
+    def subset_of(self, node: Split, categories: tuple[Label | None, ...] | None) -> int:
         if (categories is None) != (node.categories is None):
             raise InputError(f"Column {node.column!r} must be split by {'split' if categories is None else 'isin'}().")
         if categories is None or node.categories is None:
@@ -211,8 +231,8 @@ class _Writer:
 
     def leaf_values(self, value: Any) -> list[float]:
         if isinstance(value, list | tuple | np.ndarray):
-            if len(value) != len(self.classes):
-                raise InputError(f"A leaf must have {len(self.classes)} values, one per class. Got {len(value)}.")
+            if len(value) != self.n_sums:
+                raise InputError(f"A leaf must have {self.n_sums} values, one per class. Got {len(value)}.")
             return [_float(v, "A leaf's value") for v in value]
         place = _index(value, self.classes)
         if place is None:

@@ -6,8 +6,9 @@ integer score per class. The label at a point follows from the sums of scores, u
     sum_k - sum_c >= theta(k, c) + band   =>   class k beats class c at this point
     sum_k - sum_c <  theta(k, c) - band   =>   class k does not beat class c at this point
 
-with ``theta(k, c) = 0`` if k precedes c (ties go to the first class), else 1. For sums inside the band only the model's
-own float arithmetic decides, which `CellForest.label` repeats.
+For a vote, ``theta(k, c)`` is 0 if k precedes c (ties go to the first class), else 1; what sums start from and where a
+score is cut moves it. For sums inside the band only the model's own float arithmetic decides, which `CellForest.label`
+repeats.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.forest import LEAF, FloatArray, Forest, IntArray
+from treeproof.floats import smallest_reaching
+from treeproof.forest import LEAF, FloatArray, Forest, IntArray, Sums
 from treeproof.query import Domain
 
 Clause = tuple[tuple[int, Domain], ...]
 
-UNIT_ROUNDOFF = Fraction(1, 2**53)
-LARGEST_EXPONENT = 900  # of a scale: 2**-900 divided by any number of trees is far from subnormal
+# Of a scale: a number that is not smaller than that, divided by any number of trees, is far from subnormal.
+LARGEST_EXPONENT = {"float32": 100, "float64": 900}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class CellForest:
         Sets of cells that go left.
     scores
         Per node an integer for each class; meaningful at leaves.
+    theta
+        Per winner and loser, the least difference of sums of scores with which it wins.
     band
         Half-width of the rounding band; 0 when sums of scores decide every comparison.
     clauses
@@ -63,6 +67,7 @@ class CellForest:
     cut: IntArray
     left_sets: tuple[frozenset[int], ...]
     scores: npt.NDArray[np.int64]
+    theta: npt.NDArray[np.int64]
     band: int
     clauses: tuple[Clause, ...] = ()
 
@@ -127,7 +132,7 @@ class CellForest:
 
 
 def theta(winner: int, loser: int) -> int:
-    """Return the least difference of scores with which `winner` beats `loser`: 0 if it precedes it, else 1.
+    """Return how many votes more `winner` needs to beat `loser`: 0 if it precedes it, else 1.
 
     >>> theta(0, 2), theta(2, 0)
     (0, 1)
@@ -135,35 +140,60 @@ def theta(winner: int, loser: int) -> int:
     return 0 if winner < loser else 1
 
 
-def integer_scores(forest: Forest) -> tuple[npt.NDArray[np.int64], int]:
-    """Return integer scores per node and class, and the half-width of the rounding band.
+@dataclass(frozen=True, eq=False, slots=True)
+class Scores:
+    """Leaf values as integers: `scores`, `theta` and `band` of a `CellForest`."""
 
-    Majority vote needs ones and zeros and no band. Mean vote scales leaf values by a power of two. If
-    `rounding_error` is 0, that makes them integers and needs no band either. Otherwise scores are rounded
-    down, and the band covers that and the model's own rounding.
+    scores: npt.NDArray[np.int64]
+    theta: npt.NDArray[np.int64]
+    band: int
+
+
+def integer_scores(forest: Forest) -> Scores:
+    """Return integer scores per node and class, what it takes to win, and the half-width of the rounding band.
+
+    Majority vote needs ones and zeros and no band. Otherwise leaf values are scaled by a power of two. If
+    `rounding_error` is 0, that makes them integers and needs no band either. Otherwise scores are rounded down, and
+    the band covers that and the model's own rounding.
+
+    Where a score s is cut, class k gets k times s: then k beats k - 1 iff s reaches their cut c_k, and it beats j < k
+    iff (k - j) s reaches c_(j+1) + ... + c_k. That is so if s reaches c_k, and not if s does not reach c_(j+1).
     """
     leaf = forest.feature == LEAF
+    n = forest.n_classes
+    ties = np.array([[theta(k, c) for c in range(n)] for k in range(n)], dtype=np.int64)
     if forest.vote == "majority":
         scores = np.zeros(forest.values.shape, dtype=np.int64)
         scores[np.flatnonzero(leaf), forest.leaf_class[leaf]] = 1
-        return scores, 0
+        return Scores(scores, ties, 0)
 
+    sums = _sums(forest)
     error = rounding_error(forest)
+    exponent = _exponent(forest, 2**60)
     if error == 0:
-        return np.ldexp(forest.values, _common_exponent(forest.values[leaf])).astype(np.int64), 0
-
-    largest_sum = _largest_sum(forest)
-    exponent = 0
-    while largest_sum * 2 ** (exponent + 1) <= 2**60 and exponent < LARGEST_EXPONENT:
-        exponent += 1
-    while largest_sum * Fraction(2) ** exponent > 2**60:
-        exponent -= 1
+        exponent = _common_exponent(np.append(forest.values[leaf], sums.start))
     scaled = np.ldexp(forest.values, exponent)
     scores = np.floor(scaled).astype(np.int64)
-    band = -int(-(error * Fraction(2) ** exponent) // 1)
-    if (scaled != scores).any():
-        band += forest.n_trees  # each tree's difference of two floors is off by less than 1
-    return scores, band
+    scale = Fraction(2) ** exponent
+    start = [_floor(Fraction(value) * scale) for value in sums.start]
+    least = np.zeros((n, n), dtype=np.int64)
+    if sums.cuts is None:
+        for k, c in np.ndindex(n, n):
+            least[k, c] = ties[k, c] - (start[k] - start[c])
+        times = 1
+    else:
+        reach = [-_floor(-_least_sum(forest, cut) * scale) - start[0] for cut in sums.cuts]
+        for k in range(n):
+            for c in range(k):
+                least[k, c] = sum(reach[c:k])
+                least[c, k] = 1 - least[k, c]
+        times = max(1, n - 1)
+        scores = scores * np.arange(n)
+    band = times * -_floor(-error * scale)
+    if error > 0:
+        # Each tree's difference of two floors is off by less than 1, and so is what sums start from or must reach.
+        band += times * (forest.n_trees + 3)
+    return Scores(scores, least, band)
 
 
 def rounding_error(forest: Forest) -> Fraction:
@@ -179,22 +209,25 @@ def rounding_error(forest: Forest) -> Fraction:
     if exact_leaves(forest)[forest.feature == LEAF].all():
         return Fraction(0)
     largest_sum = _largest_sum(forest)
-    # |fl(sum) - sum| <= g * M with g = (n-1)u / (1 - (n-1)u), M the largest sum of absolute values
-    # [Higham 2002, 4.2]; the division by n moves each quotient by at most u relatively (2**-1075 absolutely
-    # if it is subnormal). A gap of 2gM + 2u(1+g)M + 2n * 2**-1074 therefore survives both, and
-    # 4nuM + n * 2**-1072 is at least that.
-    n = forest.n_trees
-    if 2 * largest_sum <= Fraction(np.finfo(np.float64).max):
-        return 4 * n * UNIT_ROUNDOFF * largest_sum + Fraction(n, 2**1072)
-    return 2 * largest_sum + 1  # sums may overflow, so none is trusted
+    # |fl(sum) - sum| <= g * M with g = nu / (1 - nu), M the largest sum of absolute values [Higham 2002, 4.2], as
+    # n numbers are added to what the sum starts from; the division by d moves each quotient by at most u relatively
+    # (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest therefore
+    # survives both, and 4(n+1)uM + 4d * smallest is at least that.
+    numbers = _sums(forest).floats
+    if 2 * largest_sum > Fraction(numbers.largest) or 8 * forest.n_trees > numbers.unit:
+        return 2 * largest_sum + 1  # sums may overflow, so none is trusted
+    error = 4 * (forest.n_trees + 1) * Fraction(1, numbers.unit) * largest_sum
+    error += 4 * Fraction(forest.divisor, numbers.fine)
+    # Sums m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
+    return error + (Fraction(16, numbers.unit) if _sums(forest).softmax else 0)
 
 
 def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
     """Return per node whether it is a leaf of the kind whose sums the model compares without rounding error.
 
     Where all trees reach such leaves, sums of scores decide without a band. Under majority vote these are all
-    leaves; under mean vote those whose values are multiples of one power of two, not too small compared with
-    the largest sum. Pure leaves are among them, and ties between pure leaves are common.
+    leaves; otherwise those whose values are multiples of one power of two, not too small compared with the largest
+    sum, if what sums start from is so too. Pure leaves are among them, and ties between pure leaves are common.
 
     >>> from treeproof.build import build_forest, leaf, split
     >>> trees = [split("a", 0, leaf([0.5, 0.5]), leaf([0.1, 0.9]))]
@@ -204,23 +237,62 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
     leaf: npt.NDArray[np.bool_] = np.equal(forest.feature, LEAF)
     if forest.vote == "majority":
         return leaf
-    largest_sum = _largest_sum(forest)
-    if largest_sum > 2**50:
+    # Multiples of 2**-exponent with sums up to 2**50 (2**21) times that: every float sum is exact, and different sums
+    # differ by more than their division can blur, as no quotient but 0 is subnormal.
+    sums = _sums(forest)
+    limit = sums.floats.unit // 8
+    if sums.softmax or _largest_sum(forest) > limit:
         return np.zeros_like(leaf)
-    # Multiples of 2**-exponent with sums up to 2**50 times that: every float sum is exact, and different sums
-    # differ by more than their division by n can blur, as no quotient but 0 is subnormal.
-    exponent = 0
-    while largest_sum * 2 ** (exponent + 1) <= 2**50 and exponent < LARGEST_EXPONENT:
-        exponent += 1
+    exponent = _exponent(forest, limit)
+    start = np.ldexp(np.array(sums.start), exponent)
+    if not np.equal(start, np.floor(start)).all():
+        return np.zeros_like(leaf)
     scaled = np.ldexp(forest.values, exponent)
     return leaf & np.equal(scaled, np.floor(scaled)).all(axis=1)
+
+
+def _sums(forest: Forest) -> Sums:
+    return forest.sums or Sums((0.0,) * forest.n_classes)
 
 
 def _largest_sum(forest: Forest) -> Fraction:
     """Return an upper bound of the absolute class sums at any point."""
     largest = np.abs(forest.values).max(axis=1)
     per_tree = np.maximum.reduceat(largest, forest.roots)
-    return sum((Fraction(value) for value in per_tree.tolist()), Fraction(0))
+    start = max(Fraction(abs(value)) for value in _sums(forest).start)
+    return sum((Fraction(value) for value in per_tree.tolist()), start)
+
+
+def _least_sum(forest: Forest, cut: float) -> Fraction:
+    """Return the smallest of the model's sums that is `cut` when divided; one beyond all sums, if none is."""
+    sums = _sums(forest)
+    beyond = 2 * _largest_sum(forest) + 1
+    if forest.divisor == 1:
+        return min(max(Fraction(cut), -beyond), beyond)
+    divide, largest = sums.floats.dtype, sums.floats.largest
+    if not divide(largest) / divide(forest.divisor) >= cut:
+        return beyond
+    found = smallest_reaching(
+        lambda s: bool(divide(s) / divide(forest.divisor) >= cut), -largest, largest, sums.floats
+    )
+    return min(max(Fraction(found), -beyond), beyond)
+
+
+def _exponent(forest: Forest, limit: int) -> int:
+    """Return the largest exponent with which the largest sum, also of a multiple for cuts, stays within the limit."""
+    largest = _largest_sum(forest)
+    if _sums(forest).cuts is not None:
+        largest = (2 * largest + 1) * max(1, forest.n_classes - 1)
+    exponent = 0
+    while largest * 2 ** (exponent + 1) <= limit and exponent < LARGEST_EXPONENT[_sums(forest).numbers]:
+        exponent += 1
+    while largest * Fraction(2) ** exponent > limit:
+        exponent -= 1
+    return exponent
+
+
+def _floor(value: Fraction) -> int:
+    return value.numerator // value.denominator
 
 
 def _common_exponent(values: FloatArray) -> int:

@@ -9,7 +9,7 @@
     age >= 65 or pension = 0
     if region in {north, east} and age < 30 then income <= 90000
 
-A number in a rule is rounded to float32, as the model rounds its inputs, and then compared.
+A number in a rule is rounded as the model rounds its inputs, and then compared.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-import numpy as np
-
 from treeproof.errors import InputError
+from treeproof.floats import FLOAT32, Floats
 from treeproof.rules import Bounds, Choice, ParsedCondition, parse_rule
 
 Interval = tuple[float, float]
@@ -106,21 +105,23 @@ def read_declarations(path: str | Path) -> Declarations:
     return Declarations(kinds, tuple(rules))
 
 
-def intervals(condition: ParsedCondition) -> list[Interval]:
-    """Return the float32 values that satisfy a condition on a number, as closed intervals."""
+def intervals(condition: ParsedCondition, floats: Floats = FLOAT32) -> list[Interval]:
+    """Return the model's numbers that satisfy a condition on a number, as closed intervals."""
     if isinstance(condition, Bounds):
-        low = -math.inf if condition.low is None else _float32(condition.low)
-        high = math.inf if condition.high is None else _float32(condition.high)
-        low = _next(low, math.inf) if condition.low_strict else low
-        high = _next(high, -math.inf) if condition.high_strict else high
+        low = -math.inf if condition.low is None else floats.round(condition.low)
+        high = math.inf if condition.high is None else floats.round(condition.high)
+        low = floats.next(low, math.inf) if condition.low_strict else low
+        high = floats.next(high, -math.inf) if condition.high_strict else high
         return [(low, high)] if low <= high else []
     assert isinstance(condition, Choice)
-    chosen = sorted({_float32(low) for low, _ in Choice(condition.feature, condition.values).intervals()})
-    return complement((value, value) for value in chosen) if condition.negated else [(v, v) for v in chosen]
+    chosen = sorted({floats.round(low) for low, _ in Choice(condition.feature, condition.values).intervals()})
+    if condition.negated:
+        return complement(((value, value) for value in chosen), floats)
+    return [(value, value) for value in chosen]
 
 
-def complement(closed: Iterable[Interval]) -> list[Interval]:
-    """Return the float32 values, infinities included, that lie in none of the intervals.
+def complement(closed: Iterable[Interval], floats: Floats = FLOAT32) -> list[Interval]:
+    """Return the model's numbers, infinities included, that lie in none of the intervals.
 
     >>> complement([(-math.inf, 0.0)])
     [(1.401298464324817e-45, inf)]
@@ -128,17 +129,8 @@ def complement(closed: Iterable[Interval]) -> list[Interval]:
     gaps, start = [], -math.inf
     for low, high in sorted(closed):
         if start < low:
-            gaps.append((start, _next(low, -math.inf)))
+            gaps.append((start, floats.next(low, -math.inf)))
         if high == math.inf:
             return gaps
-        start = max(start, _next(high, math.inf))
+        start = max(start, floats.next(high, math.inf))
     return [*gaps, (start, math.inf)]
-
-
-def _float32(value: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
-
-
-def _next(value: float, towards: float) -> float:
-    return float(np.nextafter(np.float32(value), np.float32(towards)))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from treeproof import statements
 from treeproof.constraints import read_declarations
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
-from treeproof.importers import import_model
+from treeproof.importers import import_model, probability_of
 from treeproof.oracles import make_oracle
 from treeproof.oracles.native import Cancel
 from treeproof.oracles.sat import SatOracle, to_dimacs
@@ -41,7 +47,7 @@ from treeproof.questions.moves import make_moves
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Norm, Robustness
-from treeproof.rows import as_rows
+from treeproof.rows import as_row, as_rows
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
 
@@ -52,7 +58,7 @@ class Explainer:
     Parameters
     ----------
     model
-        A fitted scikit-learn tree, forest or extra trees classifier, a `MajorityForestClassifier`, or a `Forest`.
+        A fitted tree ensemble (see `treeproof.importers`), a scikit-learn Pipeline that ends in one, or a `Forest`.
     vote
         ``None`` explains ``model.predict``; ``"majority"`` explains the majority vote of the model's trees instead
         (which is not what scikit-learn's forests predict), ``"mean"`` their mean probability.
@@ -68,6 +74,15 @@ class Explainer:
         Rules between features that every input keeps, such as ``"if smoker = 0 then packs = 0"`` or
         ``"age >= 65 or pension = 0"``, or the path of a file with one rule on each line (it may also declare kinds:
         ``age is ordinal``). Results name the rules that their proof used.
+    missing
+        Numeric columns that may be missing, or ``"all"``. By default those of models that are made for missing values;
+        with `data`, those that are missing there.
+    threshold
+        For a classifier of two classes: explain the second class if its probability is at least this.
+    confidence
+        For a classifier: explain its class if that has at least this probability, else the label ``"uncertain"``.
+    cuts
+        For a regressor: explain in which of the ranges, parted by these values, its score lies. See also `around`.
     data
         Rows as the model takes them; needed for ``domain="observed"``.
     domain
@@ -96,30 +111,74 @@ class Explainer:
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
         bounds: Mapping[str | int, Sequence[Any]] | None = None,
         constraints: Sequence[str] | str | Path = (),
+        missing: Iterable[str | int] | Literal["all"] | None = None,
+        threshold: float | None = None,
+        confidence: float | None = None,
+        cuts: Iterable[float] | None = None,
         data: Any = None,
         domain: Literal["all", "observed"] = "all",
         oracle: str = "native",
         **options: Any,
     ) -> None:
-        forest = import_model(model, vote=vote)
+        forest = state(model, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts)
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
             kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
         if domain not in ("all", "observed"):
             raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
+        if domain == "observed" and data is None:
+            raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
+        if data is not None:
+            rows = as_rows(data, forest.columns, forest.floats)
+            if missing is None:
+                missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
         if domain == "observed":
-            if data is None:
-                raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
-            observed = Space.of(forest, one_hot=one_hot).observed(as_rows(data, forest.columns))
+            observed = Space.of(forest, one_hot=one_hot, missing=missing).observed(rows)
             bounds = {**observed, **(bounds or {})}
-        space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints)
-        cells = space.discretise()
-        self._setting = Setting(forest, space, cells, make_oracle(oracle, cells, **options))
+        space = Space.of(
+            forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing
+        )
+        self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
+        self._made: Setting | None = None
+        if forest.sums is None or forest.sums.cuts != ():
+            self._made = self._make(forest)
+        self._forest = forest
+
+    @property
+    def _setting(self) -> Setting:
+        if self._made is None:
+            raise InputError(
+                "Say what is to be explained about a regressor's score: Explainer(model, cuts=[0.7]) for the ranges that "
+                "it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
+            )
+        return self._made
 
     @property
     def forest(self) -> Forest:
         """The imported forest."""
-        return self._setting.forest
+        return self._forest
+
+    def around(self, x: Any, within: float) -> Explainer:
+        """Return an explainer of the statement that a regressor's score stays within a distance of that of `x`.
+
+        Its labels are ``"below"``, ``"within ... of ..."`` and ``"above"``; it answers all questions about `x`, and
+        about other rows too.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.ensemble import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(RandomForestRegressor(10, max_depth=3, random_state=0).fit(X, y))
+        >>> explainer.around(X.iloc[0], 50).abductive(X.iloc[0]).label
+        'within 50.0 of ...'
+        """
+        row = as_row(x, self.forest.columns, self.forest.floats)
+        score = float(self.forest.add(self.forest.route(row[None, :]))[0, 0])
+        cut = statements.around(self.forest, score, within)
+        other = copy(self)
+        other._forest, other._made = cut, self._make(cut)
+        return other
 
     @property
     def space(self) -> Space:
@@ -221,7 +280,7 @@ class Explainer:
         [2, 1]
         """
         setting = self._setting
-        rows = as_rows(X, self.forest.columns)
+        rows = as_rows(X, self.forest.columns, self.forest.floats)
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
         )
@@ -528,7 +587,7 @@ class Explainer:
         """Decide whether somebody else's explanation forces the prediction; if not, show an input and repair it.
 
         Conditions are read as they are written: ``x <= 2.4`` is about the float64 number 2.4, and a counterexample
-        satisfies it exactly. The model rounds inputs to float32, so ``x > 2`` includes numbers that it sees as 2.
+        satisfies it exactly. Most models round inputs to float32, so ``x > 2`` includes numbers that it sees as 2.
 
         Parameters
         ----------
@@ -634,3 +693,31 @@ class Explainer:
 
     def __repr__(self) -> str:
         return f"Explainer({self.forest!r}, oracle={self._setting.oracle.name!r})"
+
+
+def state(
+    model: Any,
+    *,
+    vote: Vote | None = None,
+    threshold: float | None = None,
+    confidence: float | None = None,
+    cuts: Iterable[float] | None = None,
+) -> Forest:
+    """Return the forest whose label is what is to be explained about a model."""
+    stated = {"threshold": threshold, "confidence": confidence, "cuts": cuts}
+    given = [name for name, value in stated.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(f"Only one of 'threshold', 'confidence' and 'cuts' can be given. Got {' and '.join(given)}.")
+    forest = import_model(model, vote=vote)
+    if threshold is not None:
+        return statements.cut_probability(forest, threshold, probability_of(model))
+    if confidence is not None:
+        return statements.with_confidence(forest, confidence, probability_of(model))
+    return forest if cuts is None else statements.cut_score(forest, cuts)
+
+
+def _setting(space: Space, oracle: str, options: Mapping[str, Any], forest: Forest) -> Setting:
+    """Return the setting of a forest that differs from the space's own at most in where its score is cut."""
+    stated = replace(space, forest=forest)
+    cells = stated.discretise()
+    return Setting(forest, stated, cells, make_oracle(oracle, cells, **options))

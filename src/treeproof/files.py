@@ -8,15 +8,16 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof.errors import ForestFormatError, InputError, MissingExtraError, UnsafeFileError
-from treeproof.forest import Column, Forest
+from treeproof.forest import Column, Forest, Missing, Sums
 
 FORMAT = "treeproof-forest"
-VERSION = 1
+VERSION = 2
 
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
@@ -29,8 +30,12 @@ _KEYS = {
     "threshold",
     "values",
     "importances",
+    "missing_left",
+    "numbers",
+    "sums",
     *_INTEGERS,
 }
+_NEW = {"missing_left", "numbers", "sums"}  # keys that a file of version 1 does not have
 
 
 def forest_to_json(forest: Forest) -> str:
@@ -52,6 +57,7 @@ def forest_to_json(forest: Forest) -> str:
             {
                 "name": column.name,
                 "categories": None if column.categories is None else _plain(column.categories),
+                "missing": column.missing,
             }
             for column in forest.columns
         ],
@@ -60,6 +66,17 @@ def forest_to_json(forest: Forest) -> str:
         **{name: getattr(forest, name).tolist() for name in _INTEGERS},
         "threshold": _hex(forest.threshold),
         "values": [_hex(values) for values in forest.values],
+        "missing_left": np.flatnonzero(forest.missing_left).tolist(),
+        "numbers": forest.numbers,
+        "sums": None
+        if forest.sums is None
+        else {
+            "start": _hex(np.array(forest.sums.start)),
+            "numbers": forest.sums.numbers,
+            "divisor": forest.sums.divisor,
+            "cuts": None if forest.sums.cuts is None else _hex(np.array(forest.sums.cuts)),
+            "softmax": forest.sums.softmax,
+        },
     }
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
@@ -72,27 +89,35 @@ def forest_from_json(text: str) -> Forest:
         raise ForestFormatError(f"The text must be JSON. Got: {error}.") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ForestFormatError(f'The JSON must be an object with "format": "{FORMAT}", as save_forest writes it.')
-    if type(document.get("version")) is not int or document["version"] != VERSION:
+    if type(document.get("version")) is not int or document["version"] not in (1, VERSION):
         raise ForestFormatError(
-            f"The forest's format version must be {VERSION}. Got {document.get('version')!r}; update treeproof."
+            f"The forest's format version must be 1 or {VERSION}. Got {document.get('version')!r}; update treeproof."
         )
-    missing, unknown = _KEYS - document.keys(), document.keys() - _KEYS
+    keys = _KEYS - _NEW if document["version"] == 1 else _KEYS
+    missing, unknown = keys - document.keys(), document.keys() - keys
     if missing or unknown:
         raise ForestFormatError(
-            f"The forest must have the keys {sorted(_KEYS)}. Missing: {sorted(missing)}; unknown: {sorted(unknown)}."
+            f"The forest must have the keys {sorted(keys)}. Missing: {sorted(missing)}; unknown: {sorted(unknown)}."
         )
     try:
         return Forest(
             vote=document["vote"],
             classes=_classes(document["classes"]["labels"], document["classes"]["dtype"]),
             columns=tuple(
-                Column(_text(c["name"]), None if c["categories"] is None else tuple(_labels(c["categories"])))
+                Column(
+                    _text(c["name"]),
+                    None if c["categories"] is None else tuple(_labels(c["categories"], missing=True)),
+                    _missing(c.get("missing", "never")),
+                )
                 for c in document["columns"]
             ),
             importances=np.array(_unhex(document["importances"])),
             subsets=tuple(frozenset(_integers(subset)) for subset in document["subsets"]),
             threshold=np.array(_unhex(document["threshold"])),
             values=np.array([_unhex(values) for values in document["values"]]),
+            missing_left=_places(document.get("missing_left", []), len(document["feature"])),
+            numbers=document.get("numbers", "float32"),
+            sums=_sums(document.get("sums")),
             **{name: np.array(_integers(document[name])) for name in _INTEGERS},
         )
     except ForestFormatError:
@@ -211,15 +236,45 @@ def _unhex(values: Any) -> list[float]:
 
 def _plain(labels: Any) -> list[Any]:
     for label in labels:
+        if label is None:  # a missing value among categories; a class is never None
+            continue
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
             raise InputError(f"Only labels that are text, finite numbers or booleans can be saved. Got {label!r}.")
     return list(labels)
 
 
-def _labels(labels: Any) -> list[Any]:
-    if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
+def _labels(labels: Any, missing: bool = False) -> list[Any]:
+    known = str | int | float | None if missing else str | int | float
+    if not isinstance(labels, list) or not all(isinstance(label, known) for label in labels):
         raise ForestFormatError("Labels must be a list of texts, numbers or booleans.")
     return labels
+
+
+def _missing(value: Any) -> Missing:
+    if value not in get_args(Missing):
+        raise ForestFormatError(f"A column's 'missing' must be one of {get_args(Missing)}. Got {value!r}.")
+    return cast(Missing, value)
+
+
+def _places(places: Any, n: int) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(n, dtype=np.bool_)
+    for place in _integers(places):
+        if not 0 <= place < n:
+            raise ForestFormatError(f"'missing_left' must hold nodes below {n}. Got {place}.")
+        flags[place] = True
+    return flags
+
+
+def _sums(given: Any) -> Sums | None:
+    if given is None:
+        return None
+    if set(given) != {"start", "numbers", "divisor", "cuts", "softmax"}:
+        raise ForestFormatError(f"'sums' must have start, numbers, divisor, cuts and softmax. Got {sorted(given)}.")
+    (divisor,) = _integers([given["divisor"]])
+    if type(given["softmax"]) is not bool:
+        raise ForestFormatError(f"'softmax' must be true or false. Got {given['softmax']!r}.")
+    cuts = None if given["cuts"] is None else tuple(_unhex(given["cuts"]))
+    return Sums(tuple(_unhex(given["start"])), given["numbers"], divisor, cuts, given["softmax"])
 
 
 def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:

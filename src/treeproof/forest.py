@@ -6,6 +6,8 @@ Invariant of import: ``forest.predict(X) == model.predict(X)`` bit for bit, for 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -13,24 +15,30 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from treeproof import _core
 from treeproof.errors import ForestFormatError, InputError
+from treeproof.floats import FLOATS, Floats, Numbers
 
-Vote = Literal["majority", "mean"]
+Vote = Literal["majority", "mean", "sum"]
 Label = str | int | float | bool
+Missing = Literal["never", "possible", "expected"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+Rows = npt.NDArray[Any]
+"""Rows of a forest's own numbers, float32 or float64; a missing value is NaN."""
 
 LEAF = -1
-LARGEST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One input column of a model: its name and, if it is categorical, its categories.
 
-    A categorical column holds the index of a category; a numeric one (``categories is None``) a finite float32.
+    A categorical column holds the index of a category; None among them stands for a missing value. A numeric column
+    (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
+    model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data).
 
     Examples
     --------
@@ -39,7 +47,8 @@ class Column:
     """
 
     name: str
-    categories: tuple[Label, ...] | None = None
+    categories: tuple[Label | None, ...] | None = None
+    missing: Missing = "never"
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):
@@ -49,6 +58,37 @@ class Column:
             object.__setattr__(self, "categories", plain)
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How sums of leaf values become a label: what boosted models, scores and cut-offs need beyond a mean.
+
+    Parameters
+    ----------
+    start
+        What each sum starts from, before the first tree.
+    numbers
+        In which numbers the model adds.
+    divisor
+        What sums are divided by in the end.
+    cuts
+        None: the first of the largest sums wins. Otherwise there is one sum, the score, and the label's index is the
+        number of cuts, in ascending order, that it reaches.
+    softmax
+        Whether the largest of the softmax of the sums wins, which has ties where the sums themselves have none.
+    """
+
+    start: tuple[float, ...]
+    numbers: Numbers = "float64"
+    divisor: int = 1
+    cuts: tuple[float, ...] | None = None
+    softmax: bool = False
+
+    @property
+    def floats(self) -> Floats:
+        """The numbers in which the model adds."""
+        return FLOATS[self.numbers]
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """An immutable tree ensemble with exactly the ``predict`` of the model it came from.
@@ -56,8 +96,8 @@ class Forest:
     The nodes of all trees lie in one set of arrays, each tree contiguous, every child behind its parent. A numeric node
     sends x to the left iff ``x <= threshold``, a categorical one iff x is in ``subsets[subset]``.
 
-    Thresholds are stored as the largest float32 that goes left. Inputs are float32 (scikit-learn casts them), so this
-    is the same split, and two float64 thresholds with no float32 between them become one.
+    Thresholds are stored as the largest of the model's `numbers` that goes left. scikit-learn's trees round inputs to
+    float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
 
     Parameters
     ----------
@@ -67,7 +107,7 @@ class Forest:
         Per node: column tested (-1 at leaves), threshold (NaN where there is none), index into `subsets` (-1 where
         there is none), children (-1 at leaves).
     values
-        Per node the value of each class; zero at inner nodes.
+        Per node the value of each class (with ``sums.cuts``: one value); zero at inner nodes.
     subsets
         Sets of category indices used by categorical nodes.
     classes
@@ -79,6 +119,13 @@ class Forest:
     vote
         ``"majority"``: each tree votes for the first maximum of its leaf, ties go to the first class (Breiman 2001).
         ``"mean"``: leaf values are added in float64 in tree order, divided by the number of trees, first maximum.
+        ``"sum"``: leaf values are added in tree order, as `sums` says.
+    missing_left
+        Per node, whether a missing value goes left.
+    numbers
+        Numbers to which inputs are rounded before they are compared.
+    sums
+        With ``"sum"``: how sums become a label.
 
     Examples
     --------
@@ -100,20 +147,27 @@ class Forest:
     columns: tuple[Column, ...]
     importances: FloatArray
     vote: Vote
+    missing_left: BoolArray = None  # type: ignore[assignment]  # None: all False
+    numbers: Numbers = "float32"
+    sums: Sums | None = None
 
     def __post_init__(self) -> None:
+        if self.numbers not in FLOATS:
+            raise ForestFormatError(f"'numbers' must be one of {list(FLOATS)}. Got {self.numbers!r}.")
+        if self.missing_left is None:
+            object.__setattr__(self, "missing_left", np.zeros(len(np.atleast_1d(self.feature)), dtype=np.bool_))
         for name, dtype in _ARRAYS.items():
             try:
                 given = np.asarray(getattr(self, name))
                 with np.errstate(invalid="ignore"):
                     array: npt.NDArray[Any] = given.astype(dtype)
                 # A cast wraps and truncates silently.
-                if dtype is np.int32 and not np.array_equal(array, given):
+                if dtype in (np.int32, np.bool_) and not np.array_equal(array, given):
                     raise ValueError("numbers that are not whole, or too large")
             except (ValueError, TypeError, OverflowError) as error:
                 raise ForestFormatError(f"'{name}' must be an array of {dtype.__name__}. Got: {error}.") from error
             if name == "threshold":
-                array = _largest_float32_at_most(array)
+                array = self.floats.at_most(array)
             self._freeze(name, array)
         self._freeze("classes", np.array(self.classes))
         _validate(self)
@@ -121,6 +175,11 @@ class Forest:
     def _freeze(self, name: str, array: npt.NDArray[Any]) -> None:
         array.flags.writeable = False
         object.__setattr__(self, name, array)
+
+    @property
+    def floats(self) -> Floats:
+        """The numbers to which inputs are rounded."""
+        return FLOATS[self.numbers]
 
     @property
     def n_trees(self) -> int:
@@ -149,18 +208,21 @@ class Forest:
 
     def with_vote(self, vote: Vote) -> Forest:
         """Return the same trees under another decision rule."""
-        if vote not in get_args(Vote):
-            raise InputError(f"The 'vote' parameter must be one of {get_args(Vote)}. Got {vote!r} instead.")
-        return self if vote == self.vote else dataclasses.replace(self, vote=vote)
+        check_vote(vote)
+        if vote == self.vote:
+            return self
+        if self.sums is not None:
+            raise InputError(f"These trees add up scores: only a forest of classification trees can take a {vote} vote.")
+        return dataclasses.replace(self, vote=vote)
 
     def apply(self, X: Any) -> IntArray:
         """Return the leaf (node index) that each row reaches in each tree, shape (n_rows, n_trees)."""
         from treeproof.rows import as_rows
 
-        return self.route(as_rows(X, self.columns))
+        return self.route(as_rows(X, self.columns, self.floats))
 
     def route(self, rows: Rows) -> IntArray:
-        """Return what `apply` does, for rows that are float32 already, with categories given by index."""
+        """Return what `apply` does, for rows of the forest's own numbers, with categories given by index."""
         at = np.tile(self.roots, (len(rows), 1))
         while True:
             inner = self.feature[at] != LEAF
@@ -169,7 +231,7 @@ class Forest:
             row, _ = np.nonzero(inner)
             node = at[inner]
             x = rows[row, self.feature[node]]
-            goes_left = x <= self.threshold[node]
+            goes_left = np.where(np.isnan(x), self.missing_left[node], x <= self.threshold[node])
             for i in np.flatnonzero(self.subset[node] >= 0):
                 goes_left[i] = int(x[i]) in self.subsets[self.subset[node[i]]]
             at[inner] = np.where(goes_left, self.left[node], self.right[node])
@@ -181,13 +243,45 @@ class Forest:
             counts = np.zeros((len(leaves), self.n_classes), dtype=np.int64)
             np.add.at(counts, (np.arange(len(leaves))[:, None], votes), 1)
             return np.argmax(counts, axis=1)
-        # scikit-learn's own order of operations: one tree after the other, then one division. numpy's sum() over
-        # the tree axis adds pairwise and would decide near-ties differently.
-        total = np.zeros((len(leaves), self.n_classes))
-        for tree in range(self.n_trees):
-            total += self.values[leaves[:, tree]]
-        total /= self.n_trees
+        total = self.add(leaves)
+        if self.sums is not None and self.sums.cuts is not None:
+            return np.searchsorted(self.sums.cuts, total[:, 0], side="right")
+        if self.sums is not None and self.sums.softmax:
+            return np.array(_core.softmax_labels(total.astype(np.float64), self.sums.numbers == "float32"), dtype=np.intp)
         return np.argmax(total, axis=1)
+
+    def add(self, leaves: IntArray) -> npt.NDArray[Any]:
+        """Return the sums (under mean vote: the means) of the leaves' values, in the model's own arithmetic."""
+        # One tree after the other, then one division: numpy's sum() over the tree axis adds pairwise and would decide
+        # near-ties differently.
+        sums = self.sums or Sums((0.0,) * self.n_classes)
+        values = self.values.astype(sums.floats.dtype)
+        total = np.tile(np.array(sums.start, dtype=sums.floats.dtype), (len(leaves), 1))
+        for tree in range(self.n_trees):
+            total += values[leaves[:, tree]]
+        if self.divisor > 1:
+            total /= sums.floats.dtype(self.divisor)
+        return total
+
+    @property
+    def divisor(self) -> int:
+        """What sums of leaf values are divided by: the number of trees, for a mean."""
+        if self.sums is not None:
+            return self.sums.divisor
+        return self.n_trees if self.vote == "mean" else 1
+
+    def score(self, X: Any) -> npt.NDArray[Any]:
+        """Return the score of each row, for a forest with one sum: what the source regressor predicts, bit for bit."""
+        if self.sums is None or self.sums.cuts is None:
+            raise InputError(f"A score needs a forest with one sum. Got {self!r}.")
+        return np.asarray(self.add(self.apply(X))[:, 0])
+
+    def with_cuts(self, cuts: Sequence[float], labels: Sequence[Label]) -> Forest:
+        """Return the forest that tells in which of the ranges, parted by these cuts, its score lies."""
+        if self.sums is None or self.sums.cuts is None:
+            raise InputError(f"Only a forest with one sum has a score to cut. Got {self!r}.")
+        sums = dataclasses.replace(self.sums, cuts=tuple(float(cut) for cut in cuts))
+        return dataclasses.replace(self, sums=sums, classes=np.array(labels))
 
     @cached_property
     def leaf_class(self) -> npt.NDArray[np.intp]:
@@ -217,6 +311,7 @@ class Forest:
             and self.classes.dtype == other.classes.dtype
             and self.classes.tolist() == other.classes.tolist()
             and (self.subsets, self.columns, self.vote) == (other.subsets, other.columns, other.vote)
+            and (self.numbers, self.sums) == (other.numbers, other.sums)
         )
 
     __hash__ = object.__hash__
@@ -237,16 +332,14 @@ _ARRAYS: dict[str, type] = {
     "right": np.int32,
     "values": np.float64,
     "importances": np.float64,
+    "missing_left": np.bool_,
 }
 
 
-def _largest_float32_at_most(threshold: FloatArray) -> FloatArray:
-    """Return the largest float32 <= threshold: -inf where none is finite, the largest float32 for all above it."""
-    with np.errstate(over="ignore"):
-        nearest = threshold.astype(np.float32)
-        below = np.nextafter(nearest, np.float32(-np.inf))
-    floor = np.where(nearest.astype(np.float64) > threshold, below, nearest)
-    return np.where(floor > LARGEST, LARGEST, floor).astype(np.float64)
+def check_vote(vote: Any) -> None:
+    """Raise InputError unless this is a vote that trees can take."""
+    if vote not in ("majority", "mean"):
+        raise InputError(f"The 'vote' parameter must be 'majority' or 'mean'. Got {vote!r} instead.")
 
 
 def _validate(forest: Forest) -> None:
@@ -257,7 +350,7 @@ def _validate(forest: Forest) -> None:
             raise ForestFormatError(message)
 
     n_nodes = len(forest.feature)
-    for name in ("threshold", "subset", "left", "right"):
+    for name in ("threshold", "subset", "left", "right", "missing_left"):
         require(
             getattr(forest, name).shape == (n_nodes,),
             f"'{name}' must have one entry for each of the {n_nodes} nodes. Got shape {getattr(forest, name).shape}.",
@@ -269,12 +362,10 @@ def _validate(forest: Forest) -> None:
         not any(isinstance(label, float) and np.isnan(label) for label in labels),
         "A class label must not be NaN.",
     )
-    require(
-        forest.values.shape == (n_nodes, forest.n_classes),
-        f"'values' must have shape {(n_nodes, forest.n_classes)}. Got {forest.values.shape}.",
-    )
-    require(np.isfinite(forest.values).all(), "Leaf values must be finite numbers.")
     require(forest.vote in get_args(Vote), f"'vote' must be one of {get_args(Vote)}. Got {forest.vote!r}.")
+    shape = (n_nodes, _validate_sums(forest, require))
+    require(forest.values.shape == shape, f"'values' must have shape {shape}. Got {forest.values.shape}.")
+    require(np.isfinite(forest.values).all(), "Leaf values must be finite numbers.")
     require(len(forest.columns) >= 1, "A forest must have at least one column.")
     require(
         len(set(forest.column_names)) == len(forest.columns),
@@ -343,3 +434,35 @@ def _validate(forest: Forest) -> None:
             all(0 <= code < len(categories) for code in forest.subsets[subset]),
             f"A node splits on a category that column {name!r} does not have.",
         )
+
+
+def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
+    """Check how sums become a label; return the number of sums."""
+    sums = forest.sums
+    if sums is None:
+        require(forest.vote != "sum", "A forest with vote 'sum' must say how: 'sums' is missing.")
+        return forest.n_classes
+    require(forest.vote == "sum", f"Only vote 'sum' has 'sums'. Got vote {forest.vote!r} with 'sums'.")
+    require(sums.numbers in FLOATS, f"'numbers' of the sums must be one of {list(FLOATS)}. Got {sums.numbers!r}.")
+    require(1 <= sums.divisor < 2**24, f"'divisor' must be a whole number from 1 to 2**24. Got {sums.divisor!r}.")
+    n_sums = forest.n_classes if sums.cuts is None else 1
+    require(
+        len(sums.start) == n_sums and all(math.isfinite(start) for start in sums.start),
+        f"'start' must hold {n_sums} finite number(s). Got {sums.start!r}.",
+    )
+    if sums.cuts is not None:
+        require(not sums.softmax, "Cuts are made through a sum, not a softmax.")
+        require(
+            len(sums.cuts) == forest.n_classes - 1
+            and all(math.isfinite(cut) for cut in sums.cuts)
+            and list(sums.cuts) == sorted(set(sums.cuts)),
+            f"'cuts' must be {forest.n_classes - 1} ascending number(s), one less than classes. Got {sums.cuts!r}.",
+        )
+    exact = np.append(forest.values, sums.start)
+    with np.errstate(over="ignore"):
+        same = np.array_equal(exact.astype(sums.floats.dtype).astype(np.float64), exact)
+    require(
+        same,
+        f"Leaf values and 'start' must be {sums.numbers} numbers, as the model adds them.",
+    )
+    return n_sums

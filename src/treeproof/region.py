@@ -1,7 +1,7 @@
 """Sets of inputs that conditions describe: the cells they meet, and concrete inputs inside them.
 
-A condition is about the numbers that people write, float64, and the model sees them rounded to float32. So the inputs
-that satisfy ``x <= 2.4`` reach the float32 numbers up to the one nearest to 2.4, and a cell matters iff one of these
+A condition is about the numbers that people write, float64, and many models see them rounded to float32. So the inputs
+that satisfy ``x <= 2.4`` reach the model's numbers up to the one nearest to 2.4, and a cell matters iff one of these
 lies in it: no split of the forest tells the numbers of a cell apart. An input that is shown satisfies the condition as
 it is written, digit by digit, and not only after rounding.
 
@@ -10,6 +10,7 @@ For a feature declared binary or ordinal, inputs are whole numbers: ``age > 4`` 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from treeproof.errors import InputError
 from treeproof.forest import Rows
 from treeproof.query import Cells, Domain
 from treeproof.rules import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
-from treeproof.space import Condition, OrderedFeature, Space, ValueFeature, shortest
+from treeproof.space import Condition, NumericFeature, Space, ValueFeature
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,10 +59,11 @@ class Region:
         cells = [restriction.cells for restriction in restrictions if restriction.cells is not None]
         given = [list(restriction.intervals) for restriction in restrictions if restriction.intervals is not None]
         if given:
-            assert isinstance(feature, OrderedFeature)
+            assert isinstance(feature, NumericFeature)
             # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together none.
             numbers = self._numbers[f] = reduce(intersect, given)
-            cells.append(frozenset(cell for part in rounded(numbers) for cell in _between(feature, part)))
+            parts = rounded(numbers, feature.floats)
+            cells.append(frozenset(cell for low, high in parts for cell in feature.between(low, high)))
         self._cells[f] = frozenset.intersection(*cells)
 
     def domains(self, full: Sequence[Domain]) -> tuple[Domain, ...]:
@@ -83,7 +85,7 @@ class Region:
                 return False
             if f in self._numbers:
                 value = float(row[self._space.features[f].columns[0]])
-                if not any(low <= value <= high for low, high in rounded(self._numbers[f])):
+                if not any(low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)):
                     return False
         return True
 
@@ -95,7 +97,7 @@ class Region:
         row, written = self._space.row(point, near), {}
         for f, numbers in self._numbers.items():
             feature = self._space.features[f]
-            assert isinstance(feature, OrderedFeature)
+            assert isinstance(feature, NumericFeature)
             column = feature.column
             row[column], written[column] = _inside(feature, point[f], numbers, float(near[column]))
         return row, written
@@ -140,7 +142,7 @@ def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
         assert isinstance(feature, ValueFeature)
         value = float(row[column])
         cells = np.flatnonzero(feature.points[:, place] == value)
-        return Restriction(f, f"{item} = {shortest(value)}", cells=frozenset(cells.tolist()))
+        return Restriction(f, f"{item} = {space.forest.floats.shortest(value)}", cells=frozenset(cells.tolist()))
     f = space.index(item)
     home = at_home(space, f, space.cells(row))
     return replace(home, text=f"{space.names[f]} = {space.features[f].show(row)}", wide=home.text)
@@ -150,6 +152,8 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
     if condition.name not in names:
         raise InputError(f"A feature must be one of {list(space.names)}. Got {condition.name!r} in a condition.")
     index = names.index(condition.name)
+    if condition.ranges or condition.missing is not None or condition.values == (None,):
+        raise InputError(f"A condition with several ranges or missing values cannot be asked about. Got '{condition}'.")
     if condition.values is None:
         return _restriction(space, Bounds(index, condition.low, False, condition.high, False), str(condition), names)
     feature = space.features[index] if index < space.n_features else None
@@ -170,18 +174,18 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
             f, _, place = _group_column(space, names[parsed.feature])
             feature = space.features[f]
             assert isinstance(feature, ValueFeature)
-            seen = rounded(parsed.intervals(whole=True))
+            seen = rounded(parsed.intervals(whole=True), space.forest.floats)
             values = enumerate(feature.points[:, place].tolist())
             return Restriction(
                 f, text, cells=frozenset(c for c, value in values if any(a <= value <= b for a, b in seen))
             )
         f = parsed.feature
         feature = space.features[f]
-        if isinstance(feature, OrderedFeature):
+        if isinstance(feature, NumericFeature):
             return Restriction(f, text, intervals=tuple(parsed.intervals(whole=feature.kind != "real")))
         assert isinstance(feature, ValueFeature)
         if isinstance(parsed, Choice):
-            return Restriction(f, text, cells=parsed.places(feature.labels))
+            return Restriction(f, text, cells=feature.satisfying(parsed))
         if parsed.low is None and parsed.high is None:
             return Restriction(f, text, cells=frozenset(range(feature.n_cells)))
     except InputError as error:
@@ -196,13 +200,6 @@ def _group_column(space: Space, name: str) -> tuple[int, int, int]:
     return f, column, space.features[f].columns.index(column)
 
 
-def _between(feature: OrderedFeature, interval: Interval) -> range:
-    """Return the cells that hold a float32 number of the interval."""
-    first = int(np.searchsorted(feature.highs, interval[0], side="left"))
-    last = int(np.searchsorted(feature.lows, interval[1], side="right")) - 1
-    return range(first, last + 1)
-
-
 def _domain(cells: frozenset[int], ordered: bool) -> Domain:
     if not ordered or not cells:
         return cells
@@ -210,17 +207,19 @@ def _domain(cells: frozenset[int], ordered: bool) -> Domain:
     return filled if len(filled) == len(cells) else cells
 
 
-def _inside(feature: OrderedFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:
-    """Return the cell's float32 number near `near` that some number of the intervals rounds to, and that number."""
+def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:
+    """Return the cell's number near `near` that some number of the intervals rounds to, and that number."""
     best: tuple[float, float, float] | None = None
+    place = cell - feature.first
+    near = 0.0 if math.isnan(near) else near
     for low, high in numbers:
-        for first, last in rounded([(low, high)]):
-            first, last = max(first, float(feature.lows[cell])), min(last, float(feature.highs[cell]))
+        for first, last in rounded([(low, high)], feature.floats):
+            first, last = max(first, float(feature.lows[place])), min(last, float(feature.highs[place]))
             if first > last:
                 continue
             value = min(max(near, first), last)
-            short = float(shortest(value))
-            # Clipping moves no number across a float32: if value < low, then low rounds to value.
+            short = float(feature.floats.shortest(value))
+            # Clipping moves no number across one of the model's: if value < low, then low rounds to value.
             written = short if low <= short <= high else min(max(value, low), high)
             if best is None or abs(value - near) < best[0]:
                 best = (abs(value - near), value, written)

@@ -1,23 +1,27 @@
-"""From what people pass as rows to the float32 matrix that a forest routes, or a clear error."""
+"""From what people pass as rows to the matrix of numbers that a forest routes, or a clear error."""
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from treeproof.errors import InputError
+from treeproof.floats import FLOAT32, Floats
 from treeproof.forest import Column, Rows
 
 
-def as_rows(X: Any, columns: Sequence[Column]) -> Rows:
-    """Return `X` as a float32 matrix that the model would accept, with categories replaced by their index.
+def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
+    """Return `X` as a matrix of numbers that the model would accept, with categories replaced by their index.
 
-    Accepts what scikit-learn accepts for dense data (nested sequences, arrays, frames). Frames are matched by column
-    name. Missing and infinite values, and values beyond float32, are refused, as are categories that are not declared.
+    Accepts what scikit-learn accepts (nested sequences, arrays, frames, sparse matrices). Frames are matched by column
+    name. Infinite values, values beyond the model's numbers, missing values where the model refuses them, and
+    categories that are not declared are refused.
     """
-    if isinstance(X, np.ndarray) and X.dtype == np.float32 and _is_clean(X, columns):
+    if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
         return X
     matrix = _as_matrix(X, columns)
     if matrix.ndim != 2:
@@ -32,41 +36,41 @@ def as_rows(X: Any, columns: Sequence[Column]) -> Rows:
         )
     if matrix.dtype.kind in "fiub" and all(column.categories is None for column in columns):
         with np.errstate(over="ignore"):
-            rows = matrix.astype(np.float32)
+            rows = matrix.astype(floats.dtype)
     else:
-        rows = np.empty(matrix.shape, dtype=np.float32)
+        rows = np.empty(matrix.shape, dtype=floats.dtype)
         for j, column in enumerate(columns):
-            rows[:, j] = [_number(value, column) for value in matrix[:, j].tolist()]
-    _refuse_non_finite(rows, columns)
+            rows[:, j] = [_number(value, column, floats) for value in matrix[:, j].tolist()]
+    _refuse_non_finite(rows, columns, floats)
     return rows
 
 
-def as_row(x: Any, columns: Sequence[Column]) -> Rows:
-    """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a float32 vector of its own.
+def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
+    """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a vector of its own.
 
     It is never a view of what was passed: explanations are listed lazily, and the caller may change it meanwhile.
     """
-    return _as_row(x, columns).copy()
+    return _as_row(x, columns, floats).copy()
 
 
-def _as_row(x: Any, columns: Sequence[Column]) -> Rows:
+def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
     if isinstance(x, np.ndarray) and x.ndim == 1:
-        return as_rows(x[None, :], columns)[0]
+        return as_rows(x[None, :], columns, floats)[0]
     if isinstance(x, Mapping):
-        return as_rows([_by_name(x, columns)], columns)[0]
+        return as_rows([_by_name(x, columns)], columns, floats)[0]
     if hasattr(x, "index") and hasattr(x, "to_numpy") and not hasattr(x, "columns"):  # a pandas Series
         names = [str(name) for name in x.index]
         wanted = [column.name for column in columns]
         unnamed = names == [str(j) for j in range(len(names))] and not set(names) & set(wanted)
         if not unnamed and not _in_order(names, wanted):
-            return as_rows([_by_name(dict(zip(names, x.to_numpy(), strict=True)), columns)], columns)[0]
+            return as_rows([_by_name(dict(zip(names, x.to_numpy(), strict=True)), columns)], columns, floats)[0]
         x = x.to_numpy()
     if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
-        rows = as_rows(x, columns)
+        rows = as_rows(x, columns, floats)
         if len(rows) != 1:
             raise InputError(f"One row must be given at a time. Got {len(rows)} rows.")
         return rows[0]
-    return as_rows([x], columns)[0]
+    return as_rows([x], columns, floats)[0]
 
 
 def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
@@ -80,8 +84,8 @@ def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
 
 def _plain(x: Any) -> Any:
     """Return `x`, with ragged or exotic input turned into an InputError instead of numpy's own."""
-    if hasattr(x, "toarray"):
-        raise InputError("Rows must be dense. Got a sparse matrix; pass X.toarray().")
+    if hasattr(x, "toarray"):  # a sparse matrix
+        return x.toarray()
     try:
         return x if isinstance(x, np.ndarray) else np.array(x, dtype=object)
     except ValueError as error:
@@ -130,9 +134,11 @@ def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
     return [row[column.name] for column in columns]
 
 
-def _number(value: Any, column: Column) -> float:
+def _number(value: Any, column: Column, floats: Floats) -> float:
     if column.categories is not None:
         plain = value.item() if isinstance(value, np.generic) else value
+        if None in column.categories and _is_missing(plain):
+            return float(column.categories.index(None))
         if isinstance(plain, str | int | float):
             for code, category in enumerate(column.categories):
                 if plain == category and isinstance(plain, bool) == isinstance(category, bool):
@@ -140,27 +146,39 @@ def _number(value: Any, column: Column) -> float:
         raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
     if isinstance(value, str | bytes):
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.")
-    if value is None:
+    if _is_missing(value):
         return float("nan")
+    if isinstance(value, datetime.date | np.datetime64):
+        raise InputError(
+            f"Column {column.name!r} must be a number, as the model saw it. Got the date {value!s}; "
+            "convert it as for training, for example by toordinal()."
+        )
     try:
-        with np.errstate(over="ignore"):
-            return float("inf") if abs(float(value)) >= 3.5e38 else float(np.float32(value))  # NaN stays NaN
+        return float("inf") if abs(float(value)) > 1.1 * floats.largest else floats.round(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
 
 
-def _refuse_non_finite(rows: Rows, columns: Sequence[Column]) -> None:
+def _is_missing(value: Any) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, NaT, or pandas.NA."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:
     bad = ~np.isfinite(rows)
+    if not bad.any():
+        return
+    bad &= ~(np.isnan(rows) & [column.missing != "never" for column in columns])
     if not bad.any():
         return
     row, j = np.argwhere(bad)[0]
     if np.isnan(rows[row, j]):
         raise InputError(
-            f"Column {columns[j].name!r} must not be missing. Got NaN in row {row}; impute it first: "
-            "proofs range over finite values only."
+            f"Column {columns[j].name!r} must not be missing: the model takes no missing values. Got NaN in row {row}; "
+            "impute it first."
         )
     raise InputError(
-        f"Column {columns[j].name!r} must be a finite float32. Got an infinite or too large value in row {row}."
+        f"Column {columns[j].name!r} must be a finite {floats.name}. Got an infinite or too large value in row {row}."
     )
 
 

@@ -7,8 +7,8 @@
 
 A name may contain spaces, operators, brackets, the word "and", even another name: where several known names fit, the
 longest is meant, and text that can be read in two ways is refused (a name between backticks is always clear). Numbers
-are read as float64, because that is what ``x <= 2.4`` means to those who write it and to those who check it. Models
-round their inputs to float32, so what such a condition says about a model is told by `rounded`.
+are read as float64, because that is what ``x <= 2.4`` means to those who write it and to those who check it. Many
+models round their inputs to float32, so what such a condition says about a model is told by `rounded`.
 
 What a value means depends on the feature: ``= 3`` is a number for one feature and a name for another. So a `Choice`
 keeps its values as text, with a reading for each.
@@ -23,14 +23,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-
 from treeproof.errors import InputError
+from treeproof.floats import FLOAT32, Floats
 
 Interval = tuple[float, float]
 """A closed interval of float64 numbers, never empty."""
 
-_LARGEST = float(np.finfo(np.float32).max)
 _NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf)"
 _COMPARISON = "<=|>=|<|>|≤|≥"
 _BEFORE = re.compile(rf"\s*({_NUMBER})\s*({_COMPARISON})\s*")
@@ -163,10 +161,10 @@ def parse_rule(
     return conditions
 
 
-def rounded(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return the finite float32 numbers to which numbers of the intervals round, as closed intervals.
+def rounded(intervals: Sequence[Interval], floats: Floats = FLOAT32) -> list[Interval]:
+    """Return the model's finite numbers to which numbers of the intervals round, as closed intervals.
 
-    Rounding is monotone and leaves float32 numbers alone, so these are all from one rounded end to the other: a strict
+    Rounding is monotone and leaves the model's numbers alone, so these are all from one rounded end to the other: a strict
     bound may well allow the bound itself, as the model sees it.
 
     >>> rounded(Bounds(0, high=2.0, high_strict=True).intervals())
@@ -174,10 +172,9 @@ def rounded(intervals: Sequence[Interval]) -> list[Interval]:
     """
     found = []
     for low, high in intervals:
-        with np.errstate(over="ignore"):
-            first, last = float(np.float32(low)), float(np.float32(high))
+        first, last = floats.round(low), floats.round(high)
         if first < math.inf and last > -math.inf:
-            found.append((max(first, -_LARGEST), min(last, _LARGEST)))
+            found.append((max(first, -floats.largest), min(last, floats.largest)))
     return found
 
 

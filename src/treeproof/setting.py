@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from treeproof.oracles.native import Cancel, NativeOracle
 from treeproof.query import Cells, Claim, Domain, Never, Oracle, Refuted, Stays
 from treeproof.rows import as_row
 from treeproof.search.memory import Memory
-from treeproof.space import Space, shortest
+from treeproof.space import Space
 
 Order = Literal["importance", "index"]
 
@@ -48,10 +49,10 @@ class Setting:
 
     def instance(self, x: Any) -> Instance:
         """Return a row as people pass it, located in the space."""
-        return self.locate(as_row(x, self.forest.columns))
+        return self.locate(as_row(x, self.forest.columns, self.forest.floats))
 
     def locate(self, row: Rows) -> Instance:
-        """Return a float32 row, located in the space."""
+        """Return a row of the forest's own numbers, located in the space."""
         point = self.space.cells(row)
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
@@ -139,16 +140,18 @@ class Setting:
         return self.present(row), self.labels[predicted]
 
     def present(self, row: Rows) -> tuple[Value, ...]:
-        """Return a row as people write it: the shortest numbers that round to the same float32, categories by label."""
+        """Return a row as people write it: the shortest numbers that the model reads as the same, categories by label."""
         # Seven digits are often enough, and ten times faster to find out than the shortest ones.
         short = [float(f"{value:.7g}") for value in row.tolist()]
-        same = (np.array(short, dtype=np.float32) == row).tolist()
+        same = (np.array(short, dtype=row.dtype) == row).tolist()
         return tuple(
             column.categories[int(value)]
             if column.categories is not None
             else brief
             if enough
-            else float(shortest(value))
+            else math.nan
+            if math.isnan(value)
+            else float(self.forest.floats.shortest(value))
             for value, brief, enough, column in zip(row.tolist(), short, same, self.forest.columns, strict=True)
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
@@ -19,7 +19,8 @@ import numpy as np
 from treeproof.cells import CellForest, Clause, integer_scores
 from treeproof.constraints import Constraint, intervals, parse_constraint
 from treeproof.errors import InputError
-from treeproof.forest import LARGEST, LEAF, FloatArray, Forest, Label, Rows
+from treeproof.floats import FLOAT32, FLOATS, Floats, Numbers
+from treeproof.forest import LEAF, FloatArray, Forest, Label, Rows
 from treeproof.query import Cells, Domain
 from treeproof.rules import Choice, ParsedCondition
 
@@ -27,40 +28,55 @@ NumericKind = Literal["binary", "ordinal", "real"]
 Kind = Literal["binary", "ordinal", "real", "categorical"]
 
 
+Range = tuple[float | None, float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition on one feature: closed bounds, or a choice of named values; with neither, any value will do.
 
-    Bounds are float32 values. Both are closed, because ``x > b`` would also be true of float64 inputs that round to b.
+    Bounds are numbers as the model reads them. Both are closed, because ``x > b`` would also be true of float64 inputs
+    that round to b. `missing` says whether the feature may be missing, where that is a value of it and the condition
+    does not allow all values. With several `ranges`, one of them must hold.
 
     Examples
     --------
     >>> print(Condition("age", low=18, high=65), "and", Condition("colour", values=("red",)))
     18 <= age <= 65 and colour = red
+    >>> print(Condition("age", high=65, missing=True))
+    age <= 65 or missing
     """
 
     name: str
     low: float | None = None
     high: float | None = None
-    values: tuple[Label, ...] | None = None
+    values: tuple[Label | None, ...] | None = None
+    missing: bool | None = None
+    ranges: tuple[Range, ...] = ()
+    numbers: Numbers = "float32"
 
     def __str__(self) -> str:
         if self.values is not None:
-            shown = ", ".join(str(value) for value in self.values)
+            shown = ", ".join(show_label(value) for value in self.values)
             return f"{self.name} = {shown}" if len(self.values) == 1 else f"{self.name} in {{{shown}}}"
-        if self.low is None and self.high is None:
-            return f"{self.name} is any value"
-        if self.low is None or self.high is None:
-            return f"{self.name} {'<=' if self.low is None else '>='} {shortest(_given(self.high, self.low))}"
-        if self.low == self.high:
-            return f"{self.name} = {shortest(self.low)}"
-        return f"{shortest(self.low)} <= {self.name} <= {shortest(self.high)}"
+        if not self.ranges and self.low is None and self.high is None:
+            return f"{self.name} is {'any value' if self.missing is None else 'not missing'}"
+        ranges = self.ranges or ((self.low, self.high),)
+        return " or ".join([*(self._show(*ends) for ends in ranges), *(["missing"] if self.missing else [])])
+
+    def _show(self, low: float | None, high: float | None) -> str:
+        shortest = FLOATS[self.numbers].shortest
+        if low is not None and low == high:
+            return f"{self.name} = {shortest(low)}"
+        parts = [None if low is None else shortest(low), self.name, None if high is None else shortest(high)]
+        if high is None and low is not None:
+            return f"{self.name} >= {shortest(low)}"
+        return " <= ".join(part for part in parts if part is not None)
 
 
-def _given(first: float | None, second: float | None) -> float:
-    value = second if first is None else first
-    assert value is not None
-    return value
+def show_label(label: Label | None) -> str:
+    """Return a named value as text; None is a missing one."""
+    return "missing" if label is None else str(label)
 
 
 class Feature(Protocol):
@@ -82,6 +98,10 @@ class Feature(Protocol):
     def n_cells(self) -> int:
         """Number of cells."""
 
+    @property
+    def ordered(self) -> bool:
+        """Whether every split of the forest is a cut of the cells' order; then domains are ranges."""
+
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
 
@@ -99,14 +119,20 @@ class Feature(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedFeature:
-    """A numeric feature; its cells are the closed intervals ``[lows[i], highs[i]]`` of float32 values."""
+class NumericFeature:
+    """A numeric feature; its cells are closed intervals ``[lows[i], highs[i]]`` of the model's numbers.
+
+    If it may be missing, that is one cell more: the ``"first"``, if missing values go left at every split, the
+    ``"last"``, if they always go right, and otherwise a cell that stands ``"apart"`` from the order, behind the others.
+    """
 
     name: str
     kind: NumericKind
     column: int
     lows: FloatArray
     highs: FloatArray
+    floats: Floats
+    missing: Literal["first", "last", "apart"] | None = None
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -116,21 +142,43 @@ class OrderedFeature:
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return len(self.lows)
+        return len(self.lows) + (self.missing is not None)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether every split is a cut of the cells' order."""
+        return self.missing != "apart"
+
+    @property
+    def first(self) -> int:
+        """The first cell of numbers."""
+        return 1 if self.missing == "first" else 0
+
+    @property
+    def missing_cell(self) -> int | None:
+        """The cell of missing values."""
+        return None if self.missing is None else 0 if self.missing == "first" else len(self.lows)
 
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in."""
         value = row[self.column]
+        if value != value:
+            if self.missing_cell is not None:
+                return self.missing_cell
+            raise InputError(
+                f"Feature {self.name!r} must not be missing: the space has no missing values of it. "
+                f"If it has, say so: missing=[{self.name!r}]."
+            )
         if self.kind == "binary" and value not in (0, 1):
-            raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {shortest(value)}.")
+            raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {self._text(value)}.")
         if self.kind == "ordinal" and not value.is_integer():
             raise InputError(
-                f"Feature {self.name!r} was declared ordinal: it must be a whole number. Got {shortest(value)}."
+                f"Feature {self.name!r} was declared ordinal: it must be a whole number. Got {self._text(value)}."
             )
         if not self._lowest <= value <= self._highs[-1]:
-            bounds = Condition(self.name, low=self._lowest, high=self._highs[-1])
-            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {shortest(value)}.")
-        return bisect_left(self._highs, value)
+            bounds = Condition(self.name, low=self._lowest, high=self._highs[-1], numbers=self.floats.name)
+            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {self._text(value)}.")
+        return bisect_left(self._highs, value) + self._first
 
     @cached_property
     def _lowest(self) -> float:
@@ -140,26 +188,58 @@ class OrderedFeature:
     def _highs(self) -> list[float]:
         return self.highs.tolist()
 
+    @cached_property
+    def _first(self) -> int:
+        return self.first
+
+    def _text(self, value: float) -> str:
+        return self.floats.shortest(value)
+
     def values(self, cell: int, near: Rows) -> list[float]:
-        """Return the value of this cell that is closest to the row `near`."""
-        return [float(np.clip(near[self.column], self.lows[cell], self.highs[cell]))]
+        """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
+        if cell == self.missing_cell:
+            return [math.nan]
+        place, value = cell - self.first, float(near[self.column])
+        return [float(np.clip(0.0 if math.isnan(value) else value, self.lows[place], self.highs[place]))]
 
     def condition(self, domain: Domain) -> Condition:
         """Return the domain as closed bounds; a bound that is the domain's own end is left out."""
-        first, last = min(domain), max(domain)
+        if len(domain) == self.n_cells > 1:
+            return Condition(self.name)
+        cells = sorted(cell - self.first for cell in domain if cell != self.missing_cell)
+        missing = None if self.missing is None else self.missing_cell in domain
+        if not cells:
+            return Condition(self.name, values=(None,))
+        starts = [cell for cell in cells if cell - 1 not in cells] if len(cells) < len(self.lows) else [0]
+        ends = [cell for cell in cells if cell + 1 not in cells] if len(cells) < len(self.lows) else [len(self.lows) - 1]
+        ranges = tuple(self._ends(first, last) for first, last in zip(starts, ends, strict=True))
+        if len(ranges) > 1:
+            return Condition(self.name, missing=missing, ranges=ranges, numbers=self.floats.name)
+        return Condition(self.name, *ranges[0], missing=missing, numbers=self.floats.name)
+
+    def _ends(self, first: int, last: int) -> Range:
         low, high = float(self.lows[first]), float(self.highs[last])
         if low == high:
-            return Condition(self.name, low=low, high=high)
-        return Condition(self.name, low=low if first > 0 else None, high=high if last < self.n_cells - 1 else None)
+            return low, high
+        return low if first > 0 else None, high if last < len(self.lows) - 1 else None
 
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
-        return shortest(float(row[self.column]))
+        return self._text(float(row[self.column]))
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
-        """Return the cells whose values all satisfy the condition."""
-        inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition)]
-        return frozenset(np.flatnonzero(np.any(inside, axis=0)).tolist()) if inside else frozenset()
+        """Return the cells whose values all satisfy the condition; a missing value is unequal to every number."""
+        inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition, self.floats)]
+        cells = {int(cell) + self.first for cell in np.flatnonzero(np.any(inside, axis=0))} if inside else set()
+        if self.missing_cell is not None and isinstance(condition, Choice) and condition.negated:
+            cells.add(self.missing_cell)
+        return frozenset(cells)
+
+    def between(self, low: float, high: float) -> range:
+        """Return the cells that hold a number of the interval."""
+        first = int(np.searchsorted(self.highs, low, side="left"))
+        last = int(np.searchsorted(self.lows, high, side="right")) - 1
+        return range(first + self.first, last + 1 + self.first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +248,9 @@ class ValueFeature:
 
     name: str
     columns: tuple[int, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[Label | None, ...]
     points: FloatArray
+    ordered = False
 
     @property
     def kind(self) -> Literal["categorical"]:
@@ -186,7 +267,7 @@ class ValueFeature:
         given = [row[column] for column in self.columns]
         matches = np.flatnonzero((self.points == given).all(axis=1))
         if len(matches) == 0:
-            got = [shortest(value) for value in given]
+            got = [FLOAT32.shortest(value) for value in given]
             raise InputError(
                 f"Feature {self.name!r} must be one of its {self.n_cells} values: exactly one of its columns is 1 and "
                 f"the others are 0. Got [{', '.join(got)}]."
@@ -205,14 +286,15 @@ class ValueFeature:
 
     def show(self, row: Rows) -> str:
         """Return the named value in a row."""
-        return str(self.labels[self.cell(row.tolist())])
+        return show_label(self.labels[self.cell(row.tolist())])
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the values that satisfy the condition."""
         if isinstance(condition, Choice):
-            return condition.places(self.labels)
+            return condition.places([show_label(label) if label is None else label for label in self.labels])
         raise InputError(
-            f"A condition on {self.name!r} must choose among its values, as in '{self.name} = {self.labels[0]}'."
+            f"A condition on {self.name!r} must choose among its values, as in "
+            f"'{self.name} = {show_label(self.labels[0])}'."
         )
 
 
@@ -220,8 +302,8 @@ class ValueFeature:
 class Space:
     """The features of a forest and the cells into which the forest cuts them.
 
-    Built by `Space.of`. Without declarations a numeric column is ``real`` (any finite float32) and a categorical column
-    of the forest is ``categorical``.
+    Built by `Space.of`. Without declarations a numeric column is ``real`` (any finite number of those that the model
+    reads) and a categorical column of the forest is ``categorical``.
 
     Examples
     --------
@@ -245,6 +327,7 @@ class Space:
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
         bounds: Mapping[str | int, Sequence[Any]] | None = None,
         constraints: Sequence[str] = (),
+        missing: Iterable[str | int] | Literal["all"] | None = None,
     ) -> Space:
         """Build the space of a forest.
 
@@ -261,6 +344,8 @@ class Space:
             named values, to the values that occur.
         constraints
             Rules between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.constraints`.
+        missing
+            Numeric columns that may be missing, or ``"all"``. By default those of models made for missing values.
         """
         declared: dict[int, NumericKind] = {}
         for given, kind in (kinds or {}).items():
@@ -279,15 +364,18 @@ class Space:
             raise InputError(f"Constraints must be a list of rules. Got the string {constraints!r}.")
         rules = tuple(parse_constraint(text, names) for text in constraints)
         allowed = {_named(given, names): limits for given, limits in (bounds or {}).items()}
+        may_be_missing = _missing(forest, missing, groups)
         thresholds = _thresholds(forest)
         features: list[Feature] = []
         for f, (name, columns) in enumerate(parts):
             j = columns[0]
             categories = forest.columns[j].categories
             if j not in groups and categories is None:
-                cuts = np.concatenate([thresholds[j], _cuts(rules, f)])
-                limits = _limits(name, allowed.get(f, (None, None)))
-                features.append(_ordered(name, declared.get(j, "real"), j, cuts, limits))
+                cuts = np.concatenate([thresholds[j], _cuts(rules, f, forest.floats)])
+                limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
+                numeric = _numeric(name, declared.get(j, "real"), j, cuts, limits, forest.floats)
+                where = _missing_cell(forest, j) if j in may_be_missing else None
+                features.append(replace(numeric, missing=where))
                 continue
             if j in groups:
                 values = ValueFeature(
@@ -325,7 +413,7 @@ class Space:
 
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
-        row = np.array(near, dtype=np.float32)
+        row = np.array(near, dtype=self.forest.floats.dtype)
         for feature, cell in zip(self.features, cells, strict=True):
             row[list(feature.columns)] = feature.values(cell, near)
         return row
@@ -340,8 +428,8 @@ class Space:
             if isinstance(feature, ValueFeature):
                 cells = {feature.cell(row.tolist()) for row in np.unique(rows, axis=0)}
                 bounds[feature.name] = [feature.labels[cell] for cell in sorted(cells)]
-            else:
-                bounds[feature.name] = (float(values.min()), float(values.max()))
+            elif not np.isnan(values).all():
+                bounds[feature.name] = (float(np.nanmin(values)), float(np.nanmax(values)))
         return bounds
 
     def discretise(self) -> CellForest:
@@ -355,9 +443,15 @@ class Space:
             nodes = np.flatnonzero(forest.feature == column)
             feature[nodes] = f
             seen = self.features[f]
-            if isinstance(seen, OrderedFeature):
+            if isinstance(seen, NumericFeature):
                 # The last cell that goes left: cells are intervals that no threshold cuts.
-                cut[nodes] = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1
+                last = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1 + seen.first
+                if seen.ordered:
+                    cut[nodes] = last
+                    continue
+                for node, numbers, missing in zip(nodes, last.tolist(), forest.missing_left[nodes], strict=True):
+                    cells_left = frozenset(range(numbers + 1)) | ({len(seen.lows)} if missing else frozenset())
+                    cut[node] = left_sets.setdefault(cells_left, len(left_sets))
                 continue
             assert isinstance(seen, ValueFeature)
             place = seen.columns.index(column)
@@ -366,16 +460,17 @@ class Space:
                     cell for cell in range(seen.n_cells) if _goes_left(forest, node, float(seen.points[cell, place]))
                 )
                 cut[node] = left_sets.setdefault(goes_left, len(left_sets))
-        scores, band = integer_scores(forest)
+        integers = integer_scores(forest)
         cells = CellForest(
             source=forest,
             n_cells=tuple(f.n_cells for f in self.features),
-            ordered=tuple(isinstance(f, OrderedFeature) for f in self.features),
+            ordered=tuple(f.ordered for f in self.features),
             feature=feature,
             cut=cut,
             left_sets=tuple(left_sets),
-            scores=scores,
-            band=band,
+            scores=integers.scores,
+            theta=integers.theta,
+            band=integers.band,
         )
         return replace(cells, clauses=tuple(clause for _, clause in self.clauses)) if self.constraints else cells
 
@@ -406,7 +501,7 @@ class Space:
     def _literals(self, f: int, cells: frozenset[int]) -> list[list[Domain]]:
         """Return lists of domains: the cell is among `cells` iff each list has a domain that it lies in."""
         n = self.features[f].n_cells
-        if isinstance(self.features[f], ValueFeature):
+        if not self.features[f].ordered:
             return [[cells] if cells else []]
         others = set(range(n)) - cells
         starts = sorted(cell for cell in others if cell - 1 not in others)
@@ -417,66 +512,78 @@ class Space:
         ]
 
 
-def shortest(value: float) -> str:
-    """Return the shortest decimal that reads back as the same float32, also when it is read as a float64 first.
-
-    A condition ``x <= b`` printed with it is true of exactly those float64 inputs that it should be true of: rounding
-    to float32 is monotone, so ``x <= float(text)`` gives ``float32(x) <= b``.
-
-    >>> shortest(0.10000000149011612), shortest(70.0)
-    ('0.1', '70')
-    """
-    number = np.float32(value) + np.float32(0)  # no "-0"
-    text = str(number).removesuffix(".0")
-    return text if np.float32(float(text)) == number else repr(float(number))
-
-
-def _ordered(
-    name: str, kind: NumericKind, column: int, thresholds: FloatArray, limits: tuple[float, float]
-) -> OrderedFeature:
+def _numeric(
+    name: str, kind: NumericKind, column: int, thresholds: FloatArray, limits: tuple[float, float], floats: Floats
+) -> NumericFeature:
     """Cut the domain of a numeric column at the thresholds that have values on both sides."""
-    low, high = (0.0, 1.0) if kind == "binary" else (-float(LARGEST), float(LARGEST))
+    low, high = (0.0, 1.0) if kind == "binary" else (-floats.largest, floats.largest)
     whole = kind != "real"
     low = max(low, math.ceil(limits[0]) if whole and math.isfinite(limits[0]) else limits[0])
     high = min(high, math.floor(limits[1]) if whole and math.isfinite(limits[1]) else limits[1])
     if low > high:
         raise InputError(
-            f"The bounds of {name!r} must leave some {kind} value. Got {shortest(low)} to {shortest(high)}."
+            f"The bounds of {name!r} must leave some {kind} value. Got {floats.shortest(low)} to "
+            f"{floats.shortest(high)}."
         )
     cuts = np.unique(np.floor(thresholds) if whole else thresholds)
     cuts = cuts[(cuts >= low) & (cuts < high)]
-    after = np.nextafter(cuts.astype(np.float32), np.float32(np.inf)).astype(np.float64)
-    return OrderedFeature(
+    after = floats.after(cuts)
+    return NumericFeature(
         name,
         kind,
         column,
         lows=np.append(low, np.ceil(after) if whole else after),
         highs=np.append(cuts, high),
+        floats=floats,
     )
 
 
-def _cuts(rules: Sequence[Constraint], feature: int) -> list[float]:
+def _missing(
+    forest: Forest, given: Iterable[str | int] | Literal["all"] | None, groups: Mapping[int, Any]
+) -> frozenset[int]:
+    """Return the numeric columns that may be missing in this space."""
+    numeric = [j for j, column in enumerate(forest.columns) if column.categories is None and j not in groups]
+    if given is None:
+        return frozenset(j for j in numeric if forest.columns[j].missing == "expected")
+    if given == "all":
+        return frozenset(j for j in numeric if forest.columns[j].missing != "never")
+    if isinstance(given, str):
+        raise InputError(f"The 'missing' parameter must be a list of columns, or 'all'. Got {given!r}.")
+    chosen = [_column(forest, column) for column in given]
+    for j in chosen:
+        if j not in numeric:
+            raise InputError(f"Only a numeric column can be declared missing. Got {forest.columns[j].name!r}.")
+        if forest.columns[j].missing == "never":
+            raise InputError(f"The model takes no missing values. Got {forest.columns[j].name!r} as one that has some.")
+    return frozenset(chosen)
+
+
+def _missing_cell(forest: Forest, column: int) -> Literal["first", "last", "apart"]:
+    goes_left = forest.missing_left[forest.feature == column]
+    return "last" if not goes_left.any() else "first" if goes_left.all() else "apart"
+
+
+def _cuts(rules: Sequence[Constraint], feature: int, floats: Floats) -> list[float]:
     """Return values of an ordered feature behind which a condition of some rule becomes true or false."""
     ends = [
         end
         for rule in rules
         for condition in (*rule.unless, *rule.conditions)
         if condition.feature == feature
-        for low, high in intervals(condition)
-        for end in (float(np.nextafter(np.float32(low), np.float32(-np.inf))), high)
+        for low, high in intervals(condition, floats)
+        for end in (floats.next(low, -math.inf), high)
     ]
     return [end for end in ends if math.isfinite(end)]
 
 
-def _limits(name: str, given: Sequence[Any]) -> tuple[float, float]:
-    """Return bounds as float32 values; None is an open end."""
+def _limits(name: str, given: Sequence[Any], floats: Floats) -> tuple[float, float]:
+    """Return bounds as the model reads them; None is an open end."""
     try:
         low, high = given
-        with np.errstate(over="ignore"):
-            ends = (
-                -math.inf if low is None else float(np.float32(low)),
-                math.inf if high is None else float(np.float32(high)),
-            )
+        ends = (
+            -math.inf if low is None else floats.round(low),
+            math.inf if high is None else floats.round(high),
+        )
     except (TypeError, ValueError):
         raise InputError(
             f"The bounds of {name!r} must be two numbers (low, high), or None for an open end. Got {given!r}."

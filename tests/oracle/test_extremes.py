@@ -9,10 +9,12 @@ import pytest
 
 from generators import holds, random_query
 from treeproof.build import build_forest, leaf, split
-from treeproof.forest import LARGEST, Forest
+from treeproof.forest import Forest
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.query import Entailed, Never, Query, Refuted, Stays, violates
 from treeproof.space import Space
+
+LARGEST = np.finfo(np.float32).max
 
 THRESHOLDS = [-np.inf, -float(LARGEST), -1.5, -5e-324, 0.0, 1e-45, 2.5, float(LARGEST), 1e39, np.inf]
 

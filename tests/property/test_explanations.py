@@ -160,6 +160,6 @@ def test_numbers_within_the_printed_rule_keep_the_prediction(seed):
             edges = [row[feature]]
             for bound in (condition.low, condition.high):
                 if bound is not None:
-                    edges.append(float(tp.space.shortest(bound)))
+                    edges.append(float(tp.floats.FLOAT32.shortest(bound)))
             other[feature] = edges[rng.integers(len(edges))]
         assert explainer.forest.predict([other])[0] == why.label

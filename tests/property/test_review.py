@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import treeproof as tp
 from generators import THRESHOLDS, hard_forest, random_forest, random_row
 from treeproof.rules import Bounds, parse_condition
-from treeproof.space import OrderedFeature
+from treeproof.space import NumericFeature
 
 seeds = st.integers(0, 2**32 - 1)
 COLOURS = ("red", "green", "blue", "grey")
@@ -105,7 +105,7 @@ class Case:
         result = []
         for f, feature in enumerate(self.explainer.space.features):
             own = [p for _, p in parsed if p.feature == f]
-            if isinstance(feature, OrderedFeature):
+            if isinstance(feature, NumericFeature):
                 numbers = {float(end) for end in (*feature.lows, *feature.highs)}
                 for p in own:
                     bounds = (p.low, p.high) if isinstance(p, Bounds) else map(float, p.values)

@@ -10,8 +10,10 @@ import pytest
 
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError, TreeproofError
-from treeproof.forest import LARGEST, Column
+from treeproof.forest import Column
 from treeproof.space import Space
+
+LARGEST = np.finfo(np.float32).max
 
 
 @pytest.mark.parametrize("threshold", [-float(LARGEST), float(LARGEST), -np.inf, 1e300])

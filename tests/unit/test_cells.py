@@ -156,7 +156,7 @@ class TestIntegerScores:
         rng = np.random.default_rng(n_trees)
         for _ in range(8):
             forest = two_leaf_trees(rng, pool, n_trees, n_classes=3)
-            scores, band = integer_scores(forest)
+            scores, band = scaled(forest)
             for _ in range(6):
                 check_promise(forest, random_leaves(rng, forest), scores, band)
 
@@ -164,7 +164,7 @@ class TestIntegerScores:
     def test_decide_as_the_model_does_with_a_thousand_trees(self, pool):
         rng = np.random.default_rng(0)
         forest = two_leaf_trees(rng, POOLS[pool], 1000, n_classes=3)
-        scores, band = integer_scores(forest)
+        scores, band = scaled(forest)
         for _ in range(10):
             check_promise(forest, random_leaves(rng, forest), scores, band)
 
@@ -173,7 +173,7 @@ class TestIntegerScores:
         banded = misled = 0
         for _ in range(100):
             forest = two_leaf_trees(rng, POOLS["tenths"], 10, n_classes=2)
-            scores, band = integer_scores(forest)
+            scores, band = scaled(forest)
             leaves = random_leaves(rng, forest)
             _, n = check_promise(forest, leaves, scores, band)
             banded += n
@@ -187,7 +187,7 @@ class TestIntegerScores:
     def test_leave_only_near_ties_to_the_model(self, pool, n_trees):
         rng = np.random.default_rng(1)
         forest = two_leaf_trees(rng, POOLS[pool], n_trees, n_classes=2)
-        scores, band = integer_scores(forest)
+        scores, band = scaled(forest)
         scale = n_trees * max(Fraction(abs(v)) for v in POOLS[pool])
         for _ in range(30):
             leaves = random_leaves(rng, forest)
@@ -202,24 +202,24 @@ class TestIntegerScores:
     def test_need_no_band_for_dyadic_values(self, pool):
         rng = np.random.default_rng(2)
         forest = two_leaf_trees(rng, pool, 9, n_classes=3)
-        scores, band = integer_scores(forest)
+        scores, band = scaled(forest)
         for _ in range(20):
             check_promise(forest, random_leaves(rng, forest), scores, band)
         assert band == 0
 
     def test_of_zeros_are_zeros(self):
-        scores, band = integer_scores(build_forest([leaf([0.0, 0.0])] * 3, columns=["a"], classes=[0, 1], vote="mean"))
+        scores, band = scaled(build_forest([leaf([0.0, 0.0])] * 3, columns=["a"], classes=[0, 1], vote="mean"))
         assert (scores.tolist(), band) == ([[0, 0]] * 3, 0)
 
     def test_of_majority_vote_are_one_for_the_first_maximum_of_each_leaf(self):
         trees = [split("a", 0, [0.2, 0.4, 0.4], [1 / 3] * 3), leaf([0, 0, 1e300])]
-        scores, band = integer_scores(build_forest(trees, columns=["a"], classes=[0, 1, 2]))
+        scores, band = scaled(build_forest(trees, columns=["a"], classes=[0, 1, 2]))
         assert scores.tolist() == [[0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
         assert band == 0
 
     @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
     def test_and_their_sums_stay_far_from_overflow(self, pool):
-        scores, band = integer_scores(two_leaf_trees(np.random.default_rng(3), pool, 50, n_classes=2))
+        scores, band = scaled(two_leaf_trees(np.random.default_rng(3), pool, 50, n_classes=2))
         assert sum(int(np.abs(scores[i : i + 3]).max()) for i in range(0, 150, 3)) + 2 * band < 2**63
 
 
@@ -239,13 +239,18 @@ def test_sums_at_exact_leaves_decide_without_a_band(dyadic, other, n_trees):
     for _ in range(15):
         trees = [split("a", 0, leaf(rng.choice(dyadic, 2)), leaf([other, dyadic[0]])) for _ in range(n_trees)]
         forest = build_forest(trees, columns=["a"], classes=[0, 1], vote="mean")
-        scores, band = integer_scores(forest)
+        scores, band = scaled(forest)
         assert band > 0
         assert exact_leaves(forest).tolist() == [False, True, False] * n_trees
         leaves = [root + 1 for root in forest.roots.tolist()]
         difference = sum(int(scores[node, 0]) - int(scores[node, 1]) for node in leaves)
         assert (difference >= theta(0, 1)) == beats(forest, leaves, 0, 1)
         assert (-difference >= theta(1, 0)) == beats(forest, leaves, 1, 0)
+
+
+def scaled(forest):
+    found = integer_scores(forest)
+    return found.scores, found.band
 
 
 def test_theta_gives_ties_to_the_first_class():

@@ -122,7 +122,7 @@ DAMAGED = {
     "deep objects": '{"a":' * 1_000_000,
     "a huge integer": document(roots=[0]).replace('"roots": [0]', '"roots": [' + "9" * 10_000 + "]"),
     "another format": document(format="onnx"),
-    "version of the future": document(version=2),
+    "version of the future": document(version=3),
     "version as text": document(version="1"),
     "no version": document(version=None),
     "unknown key": document(extra=1),
@@ -221,8 +221,8 @@ class TestDamage:
             assert len(forest.predict([[0, forest.columns[1].categories[0]]])) == 1
 
     def test_says_what_is_wrong(self):
-        with pytest.raises(ForestFormatError, match=r"version must be 1. Got 2; update treeproof"):
-            forest_from_json(document(version=2))
+        with pytest.raises(ForestFormatError, match=r"version must be 1 or 2. Got 3; update treeproof"):
+            forest_from_json(document(version=3))
         with pytest.raises(ForestFormatError, match=r"Missing: \[\]; unknown: \['extra'\]"):
             forest_from_json(document(extra=1))
         with pytest.raises(ForestFormatError, match=r'"format"'):

@@ -10,7 +10,9 @@ import pytest
 from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError
-from treeproof.forest import LARGEST, LEAF, Column, Forest
+from treeproof.forest import LEAF, Column, Forest
+
+LARGEST = np.finfo(np.float32).max
 
 TINY = 2.0**-149  # the smallest positive float32
 

@@ -12,8 +12,9 @@ SOURCE = Path(treeproof.__file__).parent
 # From the first stage to the last. Modules on one line may not import each other, except inside one folder.
 STAGES = [
     {"errors"},
+    {"floats"},
     {"forest"},
-    {"rows", "build", "majority", "parallel", "rules"},
+    {"rows", "build", "majority", "parallel", "rules", "statements"},
     {"constraints"},
     {"examples", "query"},
     {"cells"},

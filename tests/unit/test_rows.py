@@ -34,6 +34,8 @@ class TestTables:
             [np.array([1, 2.5]), np.array([3, 4])],
             [[Decimal(1), Fraction(5, 2)], [np.int8(3), np.float64(4)]],
             pd.DataFrame({"age": [1, 3], "height": [2.5, 4]}),
+            csr_matrix([[1, 2.5], [3, 4]]),
+            csr_array([[1, 2.5], [3, 4]]),
         ],
     )
     def test_of_numbers_become_float32(self, table):
@@ -81,8 +83,6 @@ class TestTables:
             ([[1j, 2]], "'age' must be a number"),
             ([[1, 10**400]], "'height' must be a number"),
             ([[{}, 2]], "'age' must be a number"),
-            (csr_matrix([[1.0, 2.0]]), r"dense.*toarray\(\)"),
-            (csr_array([[1.0, 2.0]]), r"dense.*toarray\(\)"),
         ],
     )
     def test_that_do_not_fit_are_refused(self, table, message):
@@ -92,7 +92,7 @@ class TestTables:
     @pytest.mark.parametrize("bad", [float("nan"), None, np.float32("nan"), np.nan])
     @pytest.mark.parametrize("wrap", [list, lambda t: np.array(t, dtype=object), lambda t: np.array(t, dtype=float)])
     def test_with_missing_values_are_refused_by_column_and_row(self, wrap, bad):
-        with pytest.raises(InputError, match=r"'height' must not be missing. Got NaN in row 1; impute"):
+        with pytest.raises(InputError, match=r"'height' must not be missing: .* Got NaN in row 1; impute"):
             as_rows(wrap([[1, 2], [3, bad]]), NUMERIC)
 
     @pytest.mark.parametrize("bad", [np.inf, -np.inf, 1e39, -1e39, 3.45e38, LARGEST * (1 + 1e-7), 10**39])
@@ -229,7 +229,6 @@ class TestOneRow:
             ([1, None], "'height' must not be missing"),
             ({"age": 1, "height": float("nan")}, "'height' must not be missing"),
             ([np.inf, 1], "'age' must be a finite float32"),
-            (csr_matrix([[1.0, 2.0]]), "dense"),
         ],
     )
     def test_that_cannot_be_used_is_refused(self, row, message):

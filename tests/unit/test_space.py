@@ -8,9 +8,12 @@ import pytest
 from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import InputError
-from treeproof.forest import LARGEST, Column, Forest
+from treeproof.forest import Column, Forest
 from treeproof.rows import as_row
-from treeproof.space import Condition, OrderedFeature, Space, shortest
+from treeproof.floats import FLOAT32
+from treeproof.space import Condition, NumericFeature, Space
+
+LARGEST = np.finfo(np.float32).max
 
 TOP = float(LARGEST)
 TINY = 2.0**-149
@@ -24,9 +27,9 @@ def cuts(*thresholds: float, name: str = "a") -> Forest:
     return build_forest([split(name, t, 0, 1) for t in thresholds], columns=[name], classes=[0, 1])
 
 
-def only_feature(forest: Forest, kind: str = "real") -> OrderedFeature:
+def only_feature(forest: Forest, kind: str = "real") -> NumericFeature:
     (feature,) = Space.of(forest, kinds={0: kind}).features
-    assert isinstance(feature, OrderedFeature)
+    assert isinstance(feature, NumericFeature)
     return feature
 
 
@@ -273,7 +276,7 @@ def parse(text: str, name: str) -> tuple[float, float]:
 
 def beside(bounds: np.ndarray) -> np.ndarray:
     """Float64 inputs on the bounds, on what is printed, where rounding switches, and next to all of these."""
-    printed = np.array([float(shortest(bound)) for bound in bounds])
+    printed = np.array([float(FLOAT32.shortest(bound)) for bound in bounds])
     with np.errstate(over="ignore"):
         down, up = (np.nextafter(np.float32(bounds), np.float32(d)).astype(float) for d in (-np.inf, np.inf))
         points = np.concatenate([bounds, printed, down, up, bounds / 2 + down / 2, bounds / 2 + up / 2])
@@ -374,11 +377,11 @@ class TestShortest:
         ],
     )
     def test_is_short(self, value, text):
-        assert shortest(value) == text
+        assert FLOAT32.shortest(value) == text
 
     def test_reads_back_as_the_same_float32_through_float64(self):
         rng = np.random.default_rng(1)
         values = rng.integers(0, 2**32, 20_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
         values = values[np.isfinite(values)]
-        back = np.array([float(shortest(v)) for v in values]).astype(np.float32)
+        back = np.array([float(FLOAT32.shortest(v)) for v in values]).astype(np.float32)
         np.testing.assert_array_equal(back, values)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import Any
 
-from treeproof.errors import InputError, UnsupportedModelError
-from treeproof.forest import Forest, Vote
+from treeproof.errors import UnsupportedModelError
+from treeproof.forest import Forest, Vote, check_vote
 from treeproof.importers import sklearn
 
 _IMPORTERS = (sklearn,)
@@ -28,8 +29,8 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     >>> import_model(RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True)))
     Forest(10 trees, ... nodes, 4 columns, 3 classes, mean vote)
     """
-    if vote is not None and vote not in get_args(Vote):
-        raise InputError(f"The 'vote' parameter must be one of {get_args(Vote)}, or None. Got {vote!r} instead.")
+    if vote is not None:
+        check_vote(vote)
     if isinstance(model, Forest):
         return model if vote is None else model.with_vote(vote)
     for importer in _IMPORTERS:
@@ -39,6 +40,18 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
         f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in _IMPORTERS)}; or a treeproof.Forest. "
         f"Got {type(model).__name__} instead.{_hint(model)}"
     )
+
+
+def probability_of(model: Any) -> Callable[[float], float] | None:
+    """Return the function from a sum of leaf values to the probability of the second class, in the model's arithmetic.
+
+    None for models whose probabilities are means of leaf values, or cannot be followed.
+    """
+    for importer in _IMPORTERS:
+        if not isinstance(model, Forest) and importer.takes(model):
+            found = getattr(importer, "probability", None)
+            return None if found is None else found(model)
+    return None
 
 
 def _hint(model: Any) -> str:

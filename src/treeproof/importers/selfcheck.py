@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from treeproof.errors import ImportMismatchError
-from treeproof.forest import LARGEST, LEAF, Forest, Rows
+from treeproof.forest import LEAF, Forest, Rows
 
 N_ROWS = 128
+_SHARE_MISSING = 0.1
 
 
 def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
@@ -34,24 +35,27 @@ def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
 
 
 def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
-    """Return rows whose values lie on a threshold, on the next float32 to either side, or between thresholds."""
+    """Return rows whose values lie on a threshold, on the next number to either side, or between thresholds."""
     rng = np.random.default_rng(seed)
-    rows = np.empty((n_rows, forest.n_columns), dtype=np.float32)
+    floats = forest.floats
+    rows = np.empty((n_rows, forest.n_columns), dtype=floats.dtype)
     numeric = (forest.feature != LEAF) & (forest.subset < 0)
     for j, column in enumerate(forest.columns):
         if column.categories is not None:
             rows[:, j] = rng.integers(len(column.categories), size=n_rows)
             continue
-        thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(np.float32)
+        thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(floats.dtype)
         thresholds = thresholds[np.isfinite(thresholds)]
         if len(thresholds) == 0:
-            thresholds = np.zeros(1, dtype=np.float32)
+            thresholds = np.zeros(1, dtype=floats.dtype)
         on = rng.choice(thresholds, size=n_rows)
-        direction = rng.choice(np.array([-np.inf, np.inf], dtype=np.float32), size=n_rows)
+        direction = rng.choice(np.array([-np.inf, np.inf], dtype=floats.dtype), size=n_rows)
         between = rng.choice(thresholds, size=n_rows) / 2 + on / 2
         choice = rng.integers(3, size=n_rows)
-        with np.errstate(over="ignore"):  # beyond the largest float32 there is infinity, which is clipped
+        with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is clipped
             beside = np.nextafter(on, direction)
         picked = np.select([choice == 0, choice == 1], [on, beside], between)
-        rows[:, j] = np.clip(picked, -LARGEST, LARGEST)
+        rows[:, j] = np.clip(picked, -floats.largest, floats.largest)
+        if column.missing != "never":
+            rows[rng.random(n_rows) < _SHARE_MISSING, j] = np.nan
     return rows

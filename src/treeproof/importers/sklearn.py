@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.ensemble._forest import BaseForest, ForestClassifier
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
-from sklearn.tree._tree import Tree
+from sklearn.tree._tree import Tree as SklearnTree
 from sklearn.utils.validation import check_is_fitted
 
 from treeproof.errors import NotFittedError, UnsupportedModelError
-from treeproof.forest import LEAF, Column, Forest, Vote
+from treeproof.forest import LEAF, Column, Forest, Missing, Vote
+from treeproof.importers.assemble import Tree, assemble, column_names
 from treeproof.importers.selfcheck import check_against
 from treeproof.majority import MajorityForestClassifier
 
@@ -61,7 +62,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     if np.ndim(model.n_outputs_) or model.n_outputs_ != 1:
         raise UnsupportedModelError(f"The model must have one output. Got {model.n_outputs_} outputs.")
     if isinstance(model, ForestClassifier):
-        _require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
+        require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         trees = list(model.estimators_)
         if not trees:
             raise UnsupportedModelError(f"{type(model).__name__} must have at least one tree. Got none.")
@@ -77,12 +78,12 @@ def _own_vote(model: Any, needed: bool) -> Vote:
     """Return the vote that the model's own ``predict`` takes; refuse a ``predict`` that is not understood."""
     if not isinstance(model, ForestClassifier):
         if needed:
-            _require_known(model, "predict", [BaseDecisionTree.__dict__["predict"]])
+            require_known(model, "predict", [BaseDecisionTree.__dict__["predict"]])
         return "majority"  # the first maximum of one leaf: both votes agree, and every oracle takes this one
     if not needed:
         return "mean"
-    _require_known(model, "predict", [ForestClassifier.__dict__["predict"], *_own(MajorityForestClassifier, "predict")])
-    _require_known(model, "predict_proba", list(_FOREST_VOTE))
+    require_known(model, "predict", [ForestClassifier.__dict__["predict"], *_own(MajorityForestClassifier, "predict")])
+    require_known(model, "predict_proba", list(_FOREST_VOTE))
     return _FOREST_VOTE[inspect.getattr_static(model, "predict_proba")]
 
 
@@ -90,7 +91,8 @@ def _own(cls: type, method: str) -> list[Any]:
     return [cls.__dict__[method]] if method in cls.__dict__ else []
 
 
-def _require_known(model: Any, method: str, known: list[Any]) -> None:
+def require_known(model: Any, method: str, known: list[Any]) -> None:
+    """Refuse a model whose method is none of the known implementations."""
     # getattr_static sees an attribute set on the instance too, and runs no code of the model.
     if not any(inspect.getattr_static(model, method, None) is function for function in known):
         # The vote of the trees does not go through the forest's own predict.
@@ -103,51 +105,48 @@ def _require_known(model: Any, method: str, known: list[Any]) -> None:
 
 
 def _flatten(model: Any, trees: list[Any], vote: Vote) -> Forest:
-    n_classes = len(model.classes_)
-    parts: dict[str, list[Any]] = {name: [] for name in ("feature", "threshold", "left", "right", "values")}
-    roots, offset = [], 0
-    for tree in trees:
-        _require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
-        _require_known(tree, "_validate_X_predict", [BaseDecisionTree.__dict__["_validate_X_predict"]])
-        nodes = tree.tree_
-        if type(nodes) is not Tree:
-            raise UnsupportedModelError(f"A tree must be scikit-learn's own Tree. Got {type(nodes).__name__}.")
-        unknown = set(nodes.__getstate__()["nodes"].dtype.names) - _NODE_FIELDS
-        if unknown:
-            raise UnsupportedModelError(
-                f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
-                "Update treeproof, or train with an older scikit-learn."
-            )
-        if nodes.value.shape[1:] != (1, n_classes):
-            raise UnsupportedModelError(
-                f"Every tree must know all {n_classes} classes. Got leaf values of shape {nodes.value.shape[1:]}."
-            )
-        leaf = nodes.children_left == LEAF
-        roots.append(offset)
-        parts["feature"].append(np.where(leaf, LEAF, nodes.feature))
-        parts["threshold"].append(np.where(leaf, np.nan, nodes.threshold))
-        parts["left"].append(np.where(leaf, LEAF, nodes.children_left + offset))
-        parts["right"].append(np.where(leaf, LEAF, nodes.children_right + offset))
-        parts["values"].append(np.where(leaf[:, None], nodes.value[:, 0, :], 0.0))
-        offset += nodes.node_count
-    arrays = {name: np.concatenate(chunks) for name, chunks in parts.items()}
-    if not np.isfinite(arrays["values"]).all():
-        raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
-    return Forest(
-        roots=np.array(roots, dtype=np.int32),
-        subset=np.full(offset, LEAF, dtype=np.int32),
-        subsets=(),
+    parts = [tree_of(tree, len(model.classes_)) for tree in trees]
+    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    return assemble(
+        parts,
         classes=model.classes_,
-        columns=tuple(Column(name) for name in _column_names(model)),
-        importances=np.nan_to_num(model.feature_importances_),
+        columns=[Column(name, missing=missing) for name in column_names(model)],
+        importances=model.feature_importances_,
         vote=vote,
-        **arrays,
     )
 
 
-def _column_names(model: Any) -> list[str]:
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+def tree_of(tree: Any, n_classes: int) -> Tree:
+    """Return the nodes of a fitted DecisionTreeClassifier, its values as probabilities."""
+    require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
+    nodes = nodes_of(tree)
+    if nodes.value.shape[1:] != (1, n_classes):
+        raise UnsupportedModelError(
+            f"Every tree must know all {n_classes} classes. Got leaf values of shape {nodes.value.shape[1:]}."
+        )
+    return Tree(
+        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
+        threshold=nodes.threshold,
+        left=nodes.children_left,
+        right=nodes.children_right,
+        values=nodes.value[:, 0, :],
+        missing_left=nodes.missing_go_to_left,
+    )
+
+
+def nodes_of(tree: Any) -> Any:
+    """Return the nodes of a fitted tree, classifier or regressor; refuse what routes rows in an unknown way."""
+    require_known(tree, "_validate_X_predict", [BaseDecisionTree.__dict__["_validate_X_predict"]])
+    nodes = tree.tree_
+    if type(nodes) is not SklearnTree:
+        raise UnsupportedModelError(f"A tree must be scikit-learn's own Tree. Got {type(nodes).__name__}.")
+    unknown = set(nodes.__getstate__()["nodes"].dtype.names) - _NODE_FIELDS
+    if unknown:
+        raise UnsupportedModelError(
+            f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
+            "Update treeproof, or train with an older scikit-learn."
+        )
+    return nodes
 
 
 def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:

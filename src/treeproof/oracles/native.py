@@ -1,4 +1,4 @@
-"""The default oracle: exact branch and bound in the C++ core, for both votes."""
+"""The default oracle: exact branch and bound in the C++ core, for every vote."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from treeproof import _core
 from treeproof._core import Cancel
 from treeproof.cells import CellForest, exact_leaves
 from treeproof.errors import UnsupportedQueryError
+from treeproof.forest import Sums
 from treeproof.query import Answer, Cells, Domain, Entailed, Query, Refuted, Stays, Unknown
 
 __all__ = ["Cancel", "Deletion", "Inflation", "NativeOracle", "PlainOracle"]
@@ -62,6 +63,7 @@ class PlainOracle:
 
     def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
         source = forest.source
+        sums = source.sums or Sums(())
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
         words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
@@ -81,13 +83,19 @@ class PlainOracle:
             left=source.left,
             right=source.right,
             scores=np.ascontiguousarray(forest.scores).ravel(),
+            theta=np.ascontiguousarray(forest.theta).ravel(),
             values=np.ascontiguousarray(source.values).ravel(),
             left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
             clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
             exact=exact.astype(np.uint8),
             band=forest.band,
             unit=unit,
-            majority=source.vote == "majority",
+            vote=source.vote,
+            start=list(sums.start),
+            single=sums.numbers == "float32",
+            divisor=float(sums.divisor),
+            cuts=None if sums.cuts is None else list(sums.cuts),
+            softmax=sums.softmax,
             tabulate=tabulate,
         )
 
@@ -208,7 +216,7 @@ def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:
     grown without limit, the few other exact ones count as inexact.
     """
     exact = exact_leaves(forest.source)
-    if forest.band == 0:
+    if forest.band == 0 or forest.source.vote != "mean":
         return exact, 0
     values = forest.source.values
     pure = exact & (values.max(axis=1) == 1) & (np.count_nonzero(values, axis=1) == 1)

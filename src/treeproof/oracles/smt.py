@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.cells import CellForest, Clause, exact_leaves, theta
+from treeproof.cells import CellForest, Clause, exact_leaves
 from treeproof.errors import InternalError, MissingExtraError
 from treeproof.forest import LEAF
 from treeproof.query import (
@@ -55,7 +55,7 @@ _NO_TIMEOUT = 2**32 - 1
 
 
 class SmtOracle:
-    """Answers with z3, exactly, for both votes; safe to share between threads, which take turns.
+    """Answers with z3, exactly, for every vote; safe to share between threads, which take turns.
 
     What z3 learns about a claim is kept for later queries with the same claim.
 
@@ -168,7 +168,7 @@ class _ClaimSolver:
         total = self._forest.scores[leaves].sum(axis=0)
         band = 0 if self._exact[leaves].all() else self._forest.band
         won = [
-            total[winner] - total[loser] >= theta(winner, loser) + band
+            total[winner] - total[loser] >= self._forest.theta[winner, loser] + band
             for winner, loser in _duels(self._forest, self._claim)
         ]
         return any(won) if isinstance(self._claim, Stays) else all(won)
@@ -355,7 +355,7 @@ def _rules(forest: CellForest, claim: Claim) -> Iterator[str]:
     for k, (winner, loser) in zip(others, duels, strict=True):
         margins = [f"m{tree}_{k}" for tree in range(forest.n_trees)]
         total = margins[0] if len(margins) == 1 else f"(+ {' '.join(margins)})"
-        least = theta(winner, loser)
+        least = int(forest.theta[winner, loser])
         win = f"(>= {total} {_number(least)})"
         if forest.band:
             win = f"(or {win} (and near (>= {total} {_number(least - forest.band)})))"

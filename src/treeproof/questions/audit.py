@@ -214,7 +214,7 @@ def audit(
 def _located(setting: Setting, X: Any) -> list[Instance]:
     """Return the rows, located in the space; a row outside it is named before anything runs."""
     instances = []
-    for i, row in enumerate(as_rows(X, setting.forest.columns)):
+    for i, row in enumerate(as_rows(X, setting.forest.columns, setting.forest.floats)):
         try:
             instances.append(setting.locate(row))
         except InputError as error:

@@ -14,7 +14,7 @@ from treeproof.setting import Instance, Setting
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of `total` rows satisfy a rule, as the model sees them: rounded to float32."""
+    """How many of `total` rows satisfy a rule, as the model sees them."""
 
     covered: int
     total: int
@@ -46,7 +46,7 @@ def locate_rows(setting: Setting, X: Any) -> list[Instance]:
     """Return rows as people pass them, located in the space; InputError if one is outside it."""
     found = []
     known: dict[bytes, Instance] = {}  # many data sets repeat themselves
-    for i, row in enumerate(as_rows(X, setting.forest.columns)):
+    for i, row in enumerate(as_rows(X, setting.forest.columns, setting.forest.floats)):
         instance = known.get(row.tobytes())
         if instance is None:
             try:

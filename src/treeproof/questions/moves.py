@@ -4,8 +4,8 @@ A limit speaks of new values. A feature may always keep the value that it has, a
 changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.region`: the
 value that is shown keeps them digit by digit.
 
-The distance of a number is its difference, read as the model does in float32, divided by the feature's scale; that of
-another named value is 1 divided by the scale. Distances are exact: whole multiples of one small unit.
+The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another named
+value is 1 divided by the scale. A number that gets lost or found moves by the span of the forest's cuts. Distances are exact: whole multiples of one small unit.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ from treeproof.region import Region, Restriction
 from treeproof.rules import Bounds, Interval, rounded
 from treeproof.search.closest import Costs
 from treeproof.setting import Instance, Setting
-from treeproof.space import OrderedFeature, ValueFeature, shortest
-
-_FINE = 2**149  # every float32 is a whole multiple of 1 / _FINE
+from treeproof.space import NumericFeature, ValueFeature
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +76,29 @@ class Moves:
             costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != home}
             if stay:
                 costs[f][home] = 0
-        return costs, Fraction(1, common * _FINE)
+        return costs, Fraction(1, common * self._fine)
 
     def _units(self, f: int) -> dict[int, int]:
-        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _FINE."""
+        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine."""
         feature = self.setting.space.features[f]
-        if not isinstance(feature, OrderedFeature):
-            return dict.fromkeys(self.free[f], _FINE)
+        if not isinstance(feature, NumericFeature):
+            return dict.fromkeys(self.free[f], self._fine)
         value = float(self.instance.row[feature.column])
         limit = self.limits.get(f)
-        (low, high), *_ = rounded(limit.intervals) if limit and limit.intervals else [(-math.inf, math.inf)]
+        given = limit.intervals if limit and limit.intervals else None
+        (low, high), *_ = [(-math.inf, math.inf)] if given is None else rounded(given, feature.floats)
         nearest = np.clip(value, np.maximum(feature.lows, low), np.minimum(feature.highs, high)).tolist()
-        here = _fine(value)
-        return {cell: abs(_fine(nearest[cell]) - here) for cell in self.free[f]}
+        lost, fine = int(_span(self.setting, f) * self._fine), self._fine
+        return {
+            cell: lost
+            if math.isnan(value) or cell == feature.missing_cell
+            else abs(_units(nearest[cell - feature.first], fine) - _units(value, fine))
+            for cell in self.free[f]
+        }
+
+    @property
+    def _fine(self) -> int:
+        return self.setting.forest.floats.fine
 
     def scale(self, feature: int) -> Fraction:
         """Return the change of a feature that counts as a distance of 1."""
@@ -110,7 +118,8 @@ class Moves:
                     f"The witness {row.tolist()} breaks the limit {self.limits[f].text!r}; please report this."
                 )
             after = written.get(feature.columns[0])
-            text = feature.show(row) if after is None or after == float(shortest(after)) else repr(after)
+            short = after is None or after == float(setting.forest.floats.shortest(after))
+            text = feature.show(row) if short else repr(after)
             changes[f] = Changed(feature.name, feature.show(before), text)
         return Reached(tuple(written.get(column, value) for column, value in enumerate(values)), label, changes)
 
@@ -123,8 +132,7 @@ class Moves:
             if point[f] == self.instance.point[f]:
                 continue
             column = feature.columns[0]
-            moved = abs(Fraction(float(row[column])) - Fraction(float(before[column])))
-            found.append((moved if isinstance(feature, OrderedFeature) else 1) / self.scale(f))
+            found.append(_moved(self.setting, f, float(before[column]), float(row[column])) / self.scale(f))
         return found
 
 
@@ -150,7 +158,7 @@ def make_moves(
             cells = frozenset()
             words.append(f"{feature.name} fixed")
         if f in ways:
-            cells = frozenset(cell for cell in cells if (cell < home if _is_down(setting, f, ways[f]) else cell > home))
+            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], home, cell))
             words.append(f"{feature.name} only {ways[f]}")
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
@@ -185,9 +193,16 @@ def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: s
     return found
 
 
+def _leads(setting: Setting, f: int, way: Any, home: int, cell: int) -> bool:
+    """Return whether a cell lies in that direction; a missing value is neither up nor down."""
+    down, feature = _is_down(setting, f, way), setting.space.features[f]
+    assert isinstance(feature, NumericFeature)
+    return feature.missing_cell not in (home, cell) and (cell < home if down else cell > home)
+
+
 def _is_down(setting: Setting, f: int, way: Any) -> bool:
     feature = setting.space.features[f]
-    if not isinstance(feature, OrderedFeature):
+    if not isinstance(feature, NumericFeature):
         raise InputError(
             f"A direction must be given for a numeric feature. {feature.name!r} has named values, without an order; "
             "use limits={...} to choose among them."
@@ -203,7 +218,7 @@ def _limit(setting: Setting, f: int, given: Any) -> Restriction:
     if isinstance(feature, ValueFeature):
         cells = _chosen(feature, given)
         return Restriction(f, str(feature.condition(cells)), cells=cells)
-    assert isinstance(feature, OrderedFeature)
+    assert isinstance(feature, NumericFeature)
     low, high = _bounds(feature.name, given)
     intervals = tuple(Bounds(f, low, False, high, False).intervals(whole=feature.kind != "real"))
     ends = [None if end is None else repr(end).removesuffix(".0") for end in (low, high)]
@@ -252,14 +267,15 @@ def _scale(setting: Setting, f: int, given: Any) -> Fraction:
 def _span(setting: Setting, f: int) -> Fraction:
     """Return the difference between the forest's first and last cut of a feature; 1 if it has less than two cuts."""
     feature = setting.space.features[f]
-    if not isinstance(feature, OrderedFeature):
+    if not isinstance(feature, NumericFeature):
         return Fraction(1)
     first, last = _cuts(setting.forest, feature)
     return Fraction(last) - Fraction(first) or Fraction(1)
 
 
-def _cuts(forest: Forest, feature: OrderedFeature) -> Interval:
+def _cuts(forest: Forest, feature: NumericFeature) -> Interval:
     cuts = forest.threshold[(forest.feature == feature.column) & (forest.feature != LEAF)]
+    cuts = cuts[np.abs(cuts) < forest.floats.largest]
     if len(cuts) == 0:
         return 0.0, 0.0
     if feature.kind != "real":
@@ -274,13 +290,22 @@ def _keeps(setting: Setting, limit: Restriction, row: Rows, written: Mapping[int
         return limit.cells is not None and feature.cell(row.tolist()) in limit.cells
     column = feature.columns[0]
     inside = any(low <= written[column] <= high for low, high in limit.intervals)
-    return inside and np.float32(written[column]) == row[column]
+    return inside and row.dtype.type(written[column]) == row[column]
 
 
-def _fine(value: float) -> int:
-    """Return a float32 in whole multiples of 1 / _FINE."""
+def _moved(setting: Setting, f: int, before: float, after: float) -> Fraction:
+    """Return how far a feature moved, unscaled."""
+    if not isinstance(setting.space.features[f], NumericFeature):
+        return Fraction(1)
+    if math.isnan(before) or math.isnan(after):
+        return _span(setting, f)
+    return abs(Fraction(after) - Fraction(before))
+
+
+def _units(value: float, fine: int) -> int:
+    """Return one of the model's numbers in whole multiples of 1 / fine."""
     numerator, denominator = value.as_integer_ratio()
-    return numerator * (_FINE // denominator)
+    return numerator * (fine // denominator)
 
 
 def _is_number(value: Any) -> bool:

@@ -183,7 +183,7 @@ class _Case:
         self.domains = self.region.domains(full)
         # Without a row, any point and any numbers serve to have a counterexample near them.
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
-        self.row = np.zeros(setting.forest.n_columns, np.float32) if instance is None else instance.row
+        self.row = np.zeros(setting.forest.n_columns, setting.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
         self.conditions = [*given, *(at_home(space, f, self.point) for f in range(space.n_features))]
         self.memory = setting.memory(Instance(self.row, self.point, label), Stays(label), timeout)
@@ -310,14 +310,14 @@ class _Case:
         row, written = self.region.row(point, self.row)
         shown, named = setting.evaluated(row, label)
         values = tuple(written.get(column, value) for column, value in enumerate(shown))
-        if not np.array_equal(as_row(values, setting.forest.columns), row):
+        if not np.array_equal(as_row(values, setting.forest.columns, setting.forest.floats), row, equal_nan=True):
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:
             return values, named, ()
         changes = []
         for feature in space.features:
             columns = list(feature.columns)
-            if not np.array_equal(row[columns], self.row[columns]):
+            if not np.array_equal(row[columns], self.row[columns], equal_nan=True):
                 after = feature.show(row)
                 if columns[0] in written and written[columns[0]] != float(after):
                     after = f"{written[columns[0]]!r}, which the model reads as {after}"

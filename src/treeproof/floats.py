@@ -1,0 +1,113 @@
+"""The two kinds of numbers that models read: float32, to which scikit-learn's trees round, and float64.
+
+Everything that is said about the inputs of a forest is said in its own numbers: the largest one that goes left, the
+next one that goes right, and the shortest text that reads back as the same one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = Literal["float32", "float64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """One kind of floating-point numbers."""
+
+    name: Numbers
+    dtype: type[Any]
+    largest: float
+    fine: int
+    """Every number of this kind is a whole multiple of 1 / fine."""
+    unit: int
+    """A sum or quotient is rounded by at most 1 / unit of its size."""
+
+    def round(self, value: float) -> float:
+        """Return the nearest number of this kind, which is infinite beyond the largest.
+
+        >>> FLOAT32.round(0.1), FLOAT64.round(0.1)
+        (0.10000000149011612, 0.1)
+        """
+        with np.errstate(over="ignore"):
+            return float(self.dtype(value))
+
+    def next(self, value: float, towards: float) -> float:
+        """Return the next number of this kind, in that direction.
+
+        >>> FLOAT32.next(1.0, math.inf), FLOAT64.next(1.0, math.inf)
+        (1.0000001192092896, 1.0000000000000002)
+        """
+        return float(np.nextafter(self.dtype(value), self.dtype(towards)))
+
+    def after(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the next larger number of each."""
+        with np.errstate(over="ignore"):
+            return np.nextafter(values.astype(self.dtype), self.dtype(np.inf)).astype(np.float64)
+
+    def at_most(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the largest number <= each: -inf where none is finite, the largest number for all above it."""
+        with np.errstate(over="ignore"):
+            nearest = values.astype(self.dtype)
+            below = np.nextafter(nearest, self.dtype(-np.inf))
+        floor = np.where(nearest.astype(np.float64) > values, below, nearest)
+        return np.where(floor > self.largest, self.largest, floor).astype(np.float64)
+
+    def shortest(self, value: float) -> str:
+        """Return the shortest decimal that reads back as the same number, also when it is read as a float64 first.
+
+        A condition ``x <= b`` printed with it is true of exactly those float64 inputs that it should be true of:
+        rounding is monotone, so ``x <= float(text)`` gives ``round(x) <= b``.
+
+        >>> FLOAT32.shortest(0.10000000149011612), FLOAT64.shortest(0.10000000149011612), FLOAT32.shortest(70.0)
+        ('0.1', '0.10000000149011612', '70')
+        """
+        if math.isnan(value):
+            return "missing"
+        number = self.dtype(value) + self.dtype(0)  # no "-0"
+        text = str(number).removesuffix(".0")
+        return text if self.dtype(float(text)) == number else repr(float(number))
+
+
+FLOAT32 = Floats("float32", np.float32, float(np.finfo(np.float32).max), 2**149, 2**24)
+FLOAT64 = Floats("float64", np.float64, float(np.finfo(np.float64).max), 2**1074, 2**53)
+
+FLOATS: dict[str, Floats] = {"float32": FLOAT32, "float64": FLOAT64}
+
+
+def smallest_reaching(reaches: Any, low: float, high: float, numbers: Floats) -> float:
+    """Return the smallest number in [low, high] for which `reaches`, which is monotone, is true; it is at `high`.
+
+    Found by bisection over the numbers themselves, to the last bit.
+
+    >>> smallest_reaching(lambda x: x * x >= 2, 0.0, 2.0, FLOAT64)
+    1.4142135623730951
+    """
+    if reaches(low):
+        return low
+    first, last = _place(low, numbers), _place(high, numbers)
+    while last - first > 1:
+        middle = (first + last) // 2
+        if reaches(_at(middle, numbers)):
+            last = middle
+        else:
+            first = middle
+    return _at(last, numbers)
+
+
+def _place(value: float, numbers: Floats) -> int:
+    """Return the place of a finite number in the order of all numbers of its kind; zero is at 0."""
+    integer = np.int32 if numbers is FLOAT32 else np.int64
+    bits = int(numbers.dtype(value).view(integer))
+    return bits if bits >= 0 else -(bits & int(np.iinfo(integer).max))
+
+
+def _at(place: int, numbers: Floats) -> float:
+    integer = np.int32 if numbers is FLOAT32 else np.int64
+    magnitude = float(integer(abs(place)).view(numbers.dtype))
+    return magnitude if place >= 0 else -magnitude

@@ -1,0 +1,99 @@
+"""What importers share: trees one by one, put together to a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.errors import UnsupportedModelError
+from treeproof.floats import Numbers
+from treeproof.forest import LEAF, Column, Forest, Sums, Vote
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """One tree: arrays with one entry per node, the root first, every child behind its parent.
+
+    `feature`, `left` and `right` are -1 at leaves. `values` has one row per node; what inner nodes have is ignored.
+    `missing_left` says where missing values go. `left_categories` has, for nodes that split a categorical column, the
+    categories' indices that go left; their threshold does not matter.
+    """
+
+    feature: Sequence[int] | npt.NDArray[Any]
+    threshold: Sequence[float] | npt.NDArray[Any]
+    left: Sequence[int] | npt.NDArray[Any]
+    right: Sequence[int] | npt.NDArray[Any]
+    values: Sequence[Sequence[float]] | npt.NDArray[Any]
+    missing_left: Sequence[bool] | npt.NDArray[Any] | None = None
+    left_categories: dict[int, frozenset[int]] | None = None
+
+
+def assemble(
+    trees: Iterable[Tree],
+    *,
+    classes: Any,
+    columns: Sequence[Column],
+    importances: Any,
+    vote: Vote,
+    numbers: Numbers = "float32",
+    sums: Sums | None = None,
+) -> Forest:
+    """Return the forest of these trees."""
+    roots: list[int] = []
+    parts: dict[str, list[Any]] = {
+        name: [] for name in ("feature", "threshold", "left", "right", "values", "missing_left", "subset")
+    }
+    subsets: dict[frozenset[int], int] = {}
+    offset = 0
+    for tree in trees:
+        feature = np.asarray(tree.feature)
+        leaf = feature == LEAF
+        roots.append(offset)
+        categories = tree.left_categories or {}
+        subset = np.full(len(feature), LEAF)
+        for node, left_set in categories.items():
+            subset[node] = subsets.setdefault(left_set, len(subsets))
+        parts["feature"].append(feature)
+        parts["threshold"].append(np.where(leaf | (subset != LEAF), np.nan, np.asarray(tree.threshold, dtype=float)))
+        parts["left"].append(np.where(leaf, LEAF, np.asarray(tree.left) + offset))
+        parts["right"].append(np.where(leaf, LEAF, np.asarray(tree.right) + offset))
+        parts["values"].append(np.where(leaf[:, None], np.asarray(tree.values, dtype=float), 0.0))
+        missing = np.zeros(len(feature), bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
+        parts["missing_left"].append(missing & ~leaf)
+        parts["subset"].append(subset)
+        offset += len(feature)
+    if not roots:
+        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    arrays = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+    if not np.isfinite(arrays["values"]).all():
+        raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
+    return Forest(
+        roots=np.array(roots, dtype=np.int32),
+        subsets=tuple(subsets),
+        classes=classes,
+        columns=tuple(columns),
+        importances=np.nan_to_num(np.asarray(importances, dtype=float)),
+        vote=vote,
+        numbers=numbers,
+        sums=sums,
+        **arrays,
+    )
+
+
+def split_counts(trees: Iterable[Tree], n_columns: int) -> npt.NDArray[np.float64]:
+    """Return how many splits each column has: an importance, where the model has no other."""
+    counts = np.zeros(n_columns)
+    for tree in trees:
+        feature = np.asarray(tree.feature)
+        counts += np.bincount(feature[feature != LEAF], minlength=n_columns)
+    return counts
+
+
+def column_names(model: Any) -> list[str]:
+    """Return the names of a fitted scikit-learn model's columns, or x0, x1, ... if it never saw names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
