@@ -70,12 +70,12 @@ def random_sums(rng: np.random.Generator, n_classes: int) -> Sums:
     cut = rng.random() < 0.5
     start = tuple(FLOATS[numbers].round(v) for v in rng.choice(NEAR_TIES, 1 if cut else n_classes))
     if not cut:
-        divisor = int(rng.choice([1, 1, 3, 7]))
-        return Sums(start, numbers, divisor=divisor, softmax=bool(divisor == 1 and rng.random() < 0.5))
+        divisor = float(rng.choice([1, 1, 3, 7, 0.7]))
+        return Sums(start, numbers, divisor=float(divisor), softmax=bool(divisor == 1 and rng.random() < 0.5))
     places = np.arange(-40, 60) / 10
     cuts = sorted(rng.choice(places, n_classes - 1, replace=False).tolist())
     beside = [float(np.nextafter(c, rng.choice([-9.0, c, 9.0]))) for c in cuts]
-    return Sums(start, numbers, divisor=int(rng.choice([1, 1, 3])), cuts=tuple(beside))
+    return Sums(start, numbers, divisor=float(rng.choice([1, 1, 3, 0.7])), cuts=tuple(beside))
 
 
 def random_row(rng: np.random.Generator, forest: Forest) -> list[Any]:

@@ -214,10 +214,10 @@ def rounding_error(forest: Forest) -> Fraction:
     # (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest therefore
     # survives both, and 4(n+1)uM + 4d * smallest is at least that.
     numbers = _sums(forest).floats
-    if 2 * largest_sum > Fraction(numbers.largest) or 8 * forest.n_trees > numbers.unit:
+    if 2 * largest_sum > Fraction(numbers.largest) * _at_most_one(forest.divisor) or 8 * forest.n_trees > numbers.unit:
         return 2 * largest_sum + 1  # sums may overflow, so none is trusted
     error = 4 * (forest.n_trees + 1) * Fraction(1, numbers.unit) * largest_sum
-    error += 4 * Fraction(forest.divisor, numbers.fine)
+    error += 4 * max(Fraction(1), Fraction(forest.divisor)) / numbers.fine
     # Sums m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
     return error + (Fraction(16, numbers.unit) if _sums(forest).softmax else 0)
 
@@ -241,7 +241,8 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
     # differ by more than their division can blur, as no quotient but 0 is subnormal.
     sums = _sums(forest)
     limit = sums.floats.unit // 8
-    if sums.softmax or _largest_sum(forest) > limit:
+    small = _at_most_one(forest.divisor)
+    if sums.softmax or _largest_sum(forest) > limit * small or forest.divisor > 2**32:
         return np.zeros_like(leaf)
     exponent = _exponent(forest, limit)
     start = np.ldexp(np.array(sums.start), exponent)
@@ -249,6 +250,10 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
         return np.zeros_like(leaf)
     scaled = np.ldexp(forest.values, exponent)
     return leaf & np.equal(scaled, np.floor(scaled)).all(axis=1)
+
+
+def _at_most_one(value: float) -> Fraction:
+    return min(Fraction(1), Fraction(value))
 
 
 def _sums(forest: Forest) -> Sums:

@@ -73,7 +73,7 @@ def forest_to_json(forest: Forest) -> str:
         else {
             "start": _hex(np.array(forest.sums.start)),
             "numbers": forest.sums.numbers,
-            "divisor": forest.sums.divisor,
+            "divisor": forest.sums.divisor.hex(),
             "cuts": None if forest.sums.cuts is None else _hex(np.array(forest.sums.cuts)),
             "softmax": forest.sums.softmax,
         },
@@ -270,7 +270,7 @@ def _sums(given: Any) -> Sums | None:
         return None
     if set(given) != {"start", "numbers", "divisor", "cuts", "softmax"}:
         raise ForestFormatError(f"'sums' must have start, numbers, divisor, cuts and softmax. Got {sorted(given)}.")
-    (divisor,) = _integers([given["divisor"]])
+    (divisor,) = _unhex([given["divisor"]])
     if type(given["softmax"]) is not bool:
         raise ForestFormatError(f"'softmax' must be true or false. Got {given['softmax']!r}.")
     cuts = None if given["cuts"] is None else tuple(_unhex(given["cuts"]))

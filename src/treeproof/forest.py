@@ -79,7 +79,7 @@ class Sums:
 
     start: tuple[float, ...]
     numbers: Numbers = "float64"
-    divisor: int = 1
+    divisor: float = 1.0
     cuts: tuple[float, ...] | None = None
     softmax: bool = False
 
@@ -259,12 +259,12 @@ class Forest:
         total = np.tile(np.array(sums.start, dtype=sums.floats.dtype), (len(leaves), 1))
         for tree in range(self.n_trees):
             total += values[leaves[:, tree]]
-        if self.divisor > 1:
+        if self.divisor != 1:
             total /= sums.floats.dtype(self.divisor)
         return total
 
     @property
-    def divisor(self) -> int:
+    def divisor(self) -> float:
         """What sums of leaf values are divided by: the number of trees, for a mean."""
         if self.sums is not None:
             return self.sums.divisor
@@ -444,7 +444,7 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
         return forest.n_classes
     require(forest.vote == "sum", f"Only vote 'sum' has 'sums'. Got vote {forest.vote!r} with 'sums'.")
     require(sums.numbers in FLOATS, f"'numbers' of the sums must be one of {list(FLOATS)}. Got {sums.numbers!r}.")
-    require(1 <= sums.divisor < 2**24, f"'divisor' must be a whole number from 1 to 2**24. Got {sums.divisor!r}.")
+    require(0 < sums.divisor < math.inf, f"'divisor' must be a positive number. Got {sums.divisor!r}.")
     n_sums = forest.n_classes if sums.cuts is None else 1
     require(
         len(sums.start) == n_sums and all(math.isfinite(start) for start in sums.start),

@@ -402,6 +402,17 @@ class Space:
         """Importance of each feature: the sum over its columns."""
         return np.array([self.forest.importances[list(feature.columns)].sum() for feature in self.features])
 
+    def condition_at(self, f: int, cell: int) -> Condition:
+        """Return the condition that a feature's value is in one cell."""
+        known = self._conditions.get((f, cell))
+        if known is None:
+            known = self._conditions[f, cell] = self.features[f].condition(range(cell, cell + 1))
+        return known
+
+    @cached_property
+    def _conditions(self) -> dict[tuple[int, int], Condition]:
+        return {}
+
     def index(self, feature: Any) -> int:
         """Return the index of a feature given by name or index."""
         return _named(feature, self.names)

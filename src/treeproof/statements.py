@@ -23,6 +23,7 @@ Probability = Callable[[float], float]
 """From a sum of leaf values to the probability of the second class, in the model's own arithmetic."""
 
 UNCERTAIN = "uncertain"
+_NEARBY = 64
 
 
 def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
@@ -129,7 +130,14 @@ def _probability(name: str, given: Any) -> float:
 def _margin(reaches: Callable[[float], bool], numbers: Floats, what: str) -> float:
     if not reaches(numbers.largest):
         raise InputError(f"The model's probabilities never reach {what}; nothing is left to explain.")
-    return smallest_reaching(reaches, -numbers.largest, numbers.largest, numbers)
+    found = smallest_reaching(reaches, -numbers.largest, numbers.largest, numbers)
+    # Bisection is right if probabilities never fall as sums rise. Their last bit might, so those nearby are looked at.
+    below = above = found
+    for _ in range(_NEARBY):
+        below, above = numbers.next(below, -math.inf), numbers.next(above, math.inf)
+        if reaches(below) or not reaches(above):
+            raise UnsupportedModelError(f"The model's probabilities waver near {what}; choose a slightly different one.")
+    return found
 
 
 def _as_means(forest: Forest) -> Forest:
@@ -139,7 +147,7 @@ def _as_means(forest: Forest) -> Forest:
     if forest.vote == "majority" and not single:  # shares of the votes
         leaf = forest.feature == LEAF
         values = np.where(leaf[:, None], np.eye(forest.n_classes)[forest.leaf_class], 0.0)
-    sums = Sums((0.0,) * forest.n_classes, divisor=1 if single else forest.n_trees)
+    sums = Sums((0.0,) * forest.n_classes, divisor=1.0 if single else float(forest.n_trees))
     return dataclasses.replace(forest, vote="sum", values=values, sums=sums)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.forest import Forest, Vote, check_vote
-from treeproof.importers import sklearn
+from treeproof.importers import ada_boost, bagging, gradient_boosting, hist_gradient_boosting, sklearn
 
-_IMPORTERS = (sklearn,)
+_IMPORTERS = (sklearn, gradient_boosting, hist_gradient_boosting, ada_boost, bagging)
 
 
 def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
@@ -59,6 +59,4 @@ def _hint(model: Any) -> str:
         return " Pass a fitted instance, not the class."
     if hasattr(model, "steps") or hasattr(model, "best_estimator_"):
         return " Explain its final estimator, on data as that estimator sees it."
-    if getattr(model, "_estimator_type", None) == "regressor" or type(model).__name__.endswith("Regressor"):
-        return " Only classifiers are explained, not regressors."
     return ""

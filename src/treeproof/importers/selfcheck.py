@@ -5,6 +5,7 @@ This is a test, not a proof: what an importer accepts is decided by knowing the 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,43 @@ def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
                 f"The imported forest must predict as its source does. For the row {row.tolist()} the source gives "
                 f"{want!r} and the import {have!r}; please report this model."
             )
+
+
+def check_scores(forest: Forest, scores: Callable[[Any], Any]) -> None:
+    """Raise ImportMismatchError unless `scores` gives the forest's sums, bit for bit, on rows as above."""
+    rows = boundary_rows(forest, N_ROWS, seed=1)
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        expected = np.asarray(scores(rows))
+    got = forest.add(forest.route(rows))
+    for row, want, have in zip(rows, expected.reshape(got.shape), got, strict=True):
+        if not np.array_equal(want, have):
+            raise ImportMismatchError(
+                f"The imported forest must add up as its source does. For the row {row.tolist()} the source gives "
+                f"{want.tolist()} and the import {have.tolist()}; please report this model."
+            )
+
+
+def decoded(forest: Forest, rows: Rows, named: bool) -> Any:
+    """Return rows as the source model takes them: categories by label, in a pandas frame if it knows names."""
+    columns: dict[str, Any] = {}
+    for j, column in enumerate(forest.columns):
+        values: Any = rows[:, j]
+        if column.categories is not None:
+            labels = [column.categories[int(code)] for code in values]
+            plain = all(label is None or isinstance(label, int | float) for label in labels)
+            values = [math.nan if label is None else label for label in labels] if plain else labels
+        columns[column.name] = values
+    if not named:
+        return np.column_stack(list(columns.values()))
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    for column in forest.columns:
+        if column.categories is not None:
+            known = [label for label in column.categories if label is not None]
+            frame[column.name] = pd.Categorical(frame[column.name], categories=known)
+    return frame
 
 
 def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:

@@ -7,20 +7,20 @@ import inspect
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble._forest import BaseForest, ForestClassifier
+from sklearn.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
-from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree as SklearnTree
 from sklearn.utils.validation import check_is_fitted
 
-from treeproof.errors import NotFittedError, UnsupportedModelError
-from treeproof.forest import LEAF, Column, Forest, Missing, Vote
+from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.forest import LEAF, Column, Forest, Missing, Sums, Vote
 from treeproof.importers.assemble import Tree, assemble, column_names
-from treeproof.importers.selfcheck import check_against
+from treeproof.importers.selfcheck import check_against, check_scores
 from treeproof.majority import MajorityForestClassifier
 
 TAKES = (
-    "scikit-learn's DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, "
+    "scikit-learn's DecisionTree, RandomForest and ExtraTrees classifiers and regressors, "
     "treeproof.MajorityForestClassifier, and their subclasses"
 )
 
@@ -46,21 +46,18 @@ _FOREST_VOTE: dict[Any, Vote] = {
 
 
 def takes(model: Any) -> bool:
-    """Return whether the model is a tree classifier or a forest of them."""
-    return isinstance(model, ForestClassifier | DecisionTreeClassifier)
+    """Return whether the model is a tree, or a forest of trees."""
+    return isinstance(model, ForestClassifier | DecisionTreeClassifier | ForestRegressor | DecisionTreeRegressor)
 
 
 def load(model: Any, vote: Vote | None) -> Forest:
     """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's."""
-    try:
-        check_is_fitted(model)
-    except SklearnNotFittedError as error:
-        raise NotFittedError(
-            f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
-            "call its fit(X, y) first."
-        ) from error
+    require_fitted(model)
     if np.ndim(model.n_outputs_) or model.n_outputs_ != 1:
         raise UnsupportedModelError(f"The model must have one output. Got {model.n_outputs_} outputs.")
+    if isinstance(model, ForestRegressor | DecisionTreeRegressor):
+        refuse_vote(model, vote)
+        return _load_regressor(model)
     if isinstance(model, ForestClassifier):
         require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         trees = list(model.estimators_)
@@ -71,6 +68,53 @@ def load(model: Any, vote: Vote | None) -> Forest:
     own_vote = _own_vote(model, needed=vote is None)
     forest = _flatten(model, trees, vote or own_vote)
     check_against(forest, _source_predict(model, trees, vote))
+    return forest
+
+
+def require_fitted(model: Any) -> None:
+    """Refuse a model that is not fitted."""
+    try:
+        check_is_fitted(model)
+    except SklearnNotFittedError as error:
+        raise NotFittedError(
+            f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
+            "call its fit(X, y) first."
+        ) from error
+
+
+def refuse_vote(model: Any, vote: Vote | None) -> None:
+    """Refuse another vote than the model's own, where its trees do not vote."""
+    if vote is not None:
+        raise InputError(
+            f"Only the trees of a scikit-learn forest can take another vote. Got vote={vote!r} for a "
+            f"{type(model).__name__}; leave it out to explain its own predict."
+        )
+
+
+def _load_regressor(model: Any) -> Forest:
+    """Return a regressor's forest: one sum, the score, which is not cut yet."""
+    forest_model = isinstance(model, ForestRegressor)
+    if forest_model:
+        require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
+        require_known(model, "predict", [ForestRegressor.__dict__["predict"]])
+    trees = list(model.estimators_) if forest_model else [model]
+    for tree in trees:
+        require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
+    parts = []
+    for nodes in map(nodes_of, trees):
+        feature = np.where(nodes.children_left == LEAF, LEAF, nodes.feature)
+        left, right, missing_left = nodes.children_left, nodes.children_right, nodes.missing_go_to_left
+        parts.append(Tree(feature, nodes.threshold, left, right, nodes.value[:, 0, :], missing_left))
+    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    forest = assemble(
+        parts,
+        classes=np.array(["any score"]),
+        columns=[Column(name, missing=missing) for name in column_names(model)],
+        importances=model.feature_importances_,
+        vote="sum",
+        sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
+    )
+    check_scores(forest, _sequential(model).predict)
     return forest
 
 
@@ -152,12 +196,7 @@ def nodes_of(tree: Any) -> Any:
 def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
     """Return the function whose values the forest must reproduce, computed by scikit-learn alone."""
     if vote is None:
-        sequential = copy.copy(model)
-        if hasattr(sequential, "n_jobs"):
-            sequential.n_jobs = None  # several jobs add probabilities in any order; the guarantee is for tree order
-        if hasattr(sequential, "verbose"):
-            sequential.verbose = 0
-        return sequential.predict
+        return _sequential(model).predict
 
     def predict(X: Any) -> Any:
         leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]
@@ -171,3 +210,13 @@ def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
         return model.classes_[np.argmax(counts, axis=1)]
 
     return predict
+
+
+def _sequential(model: Any) -> Any:
+    """Return the model, without several jobs: these add in any order, and the guarantee is for tree order."""
+    sequential = copy.copy(model)
+    if hasattr(sequential, "n_jobs"):
+        sequential.n_jobs = None
+    if hasattr(sequential, "verbose"):
+        sequential.verbose = 0
+    return sequential

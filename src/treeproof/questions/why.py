@@ -12,7 +12,7 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Statistics
 from treeproof.oracles.native import Cancel
-from treeproof.query import Domain, Stays, fix
+from treeproof.query import Stays, fix
 from treeproof.questions.costs import Costs, make_costs
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
@@ -85,16 +85,18 @@ def make_abductive(
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
-    domains: Mapping[int, Domain] = {f: range(instance.point[f], instance.point[f] + 1) for f in features}
-    if widened is not None:
-        domains, clauses = dict(enumerate(widened.domains)), clauses | widened.clauses
+    if widened is None:
+        rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
+    else:
+        domains, clauses = widened.domains, clauses | widened.clauses
         # A feature that takes all cells could have been dropped, so this is for sets that are not minimal.
         features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
+        rule = tuple(space.features[f].condition(domains[f]) for f in features)
     return Abductive(
         features=features,
         feature_names=setting.names(features),
         label=setting.labels[instance.label],
-        rule=tuple(space.features[f].condition(domains[f]) for f in features),
+        rule=rule,
         target=setting.label_of(target),
         instance=setting.present(instance.row),
         status=found.status,
