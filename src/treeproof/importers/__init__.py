@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from treeproof.errors import UnsupportedModelError
-from treeproof.forest import Forest, Vote, check_vote
-from treeproof.importers import ada_boost, bagging, gradient_boosting, hist_gradient_boosting, sklearn
+from sklearn.model_selection._search import BaseSearchCV
 
-_IMPORTERS = (sklearn, gradient_boosting, hist_gradient_boosting, ada_boost, bagging)
+from treeproof.errors import NotFittedError, UnsupportedModelError
+from treeproof.forest import Forest, Vote, check_vote
+from treeproof.importers import (
+    ada_boost,
+    bagging,
+    gradient_boosting,
+    hist_gradient_boosting,
+    lightgbm,
+    pipeline,
+    sklearn,
+    xgboost,
+)
+
+_IMPORTERS = (sklearn, gradient_boosting, hist_gradient_boosting, ada_boost, bagging, xgboost, lightgbm, pipeline)
 
 
 def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
@@ -31,6 +42,7 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     """
     if vote is not None:
         check_vote(vote)
+    model = unwrapped(model)
     if isinstance(model, Forest):
         return model if vote is None else model.with_vote(vote)
     for importer in _IMPORTERS:
@@ -42,11 +54,21 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     )
 
 
+def unwrapped(model: Any) -> Any:
+    """Return the estimator that a fitted search, such as GridSearchCV, predicts with; any other model as it is."""
+    while isinstance(model, BaseSearchCV):
+        if not hasattr(model, "best_estimator_"):
+            raise NotFittedError(f"The search must be fitted, with refit=True. Got an unfitted {type(model).__name__}.")
+        model = model.best_estimator_
+    return model
+
+
 def probability_of(model: Any) -> Callable[[float], float] | None:
     """Return the function from a sum of leaf values to the probability of the second class, in the model's arithmetic.
 
     None for models whose probabilities are means of leaf values, or cannot be followed.
     """
+    model = unwrapped(model)
     for importer in _IMPORTERS:
         if not isinstance(model, Forest) and importer.takes(model):
             found = getattr(importer, "probability", None)
@@ -57,6 +79,6 @@ def probability_of(model: Any) -> Callable[[float], float] | None:
 def _hint(model: Any) -> str:
     if isinstance(model, type):
         return " Pass a fitted instance, not the class."
-    if hasattr(model, "steps") or hasattr(model, "best_estimator_"):
-        return " Explain its final estimator, on data as that estimator sees it."
+    if hasattr(model, "estimator_") or hasattr(model, "calibrated_classifiers_"):
+        return " Explain the estimator that it wraps."
     return ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import UnsupportedModelError
+from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.floats import Numbers
 from treeproof.forest import LEAF, Column, Forest, Sums, Vote
 
@@ -82,6 +82,29 @@ def assemble(
         sums=sums,
         **arrays,
     )
+
+
+def in_order(left: Sequence[int], right: Sequence[int], what: str) -> list[int]:
+    """Return the nodes that the root, node 0, leads to, every child behind its parent; a negative child is none.
+
+    Files may hold nodes in any order, and also ones that are not used; what is no tree is refused.
+    """
+    n = len(left)
+    if n == 0 or len(right) != n:
+        raise ForestFormatError(f"{what} must have as many left as right children, and at least one node.")
+    order, seen, pending = [], bytearray(n), [0]
+    while pending:
+        node = pending.pop()
+        if not 0 <= node < n or seen[node]:
+            reason = "is reached twice" if 0 <= node < n else f"is not among the {n} nodes"
+            raise ForestFormatError(f"{what} must be a tree. Node {node} {reason}.")
+        seen[node] = 1
+        order.append(node)
+        if (left[node] < 0) != (right[node] < 0):
+            raise ForestFormatError(f"{what} must have two children at every split. Node {node} has one.")
+        if left[node] >= 0:
+            pending += [right[node], left[node]]
+    return order
 
 
 def split_counts(trees: Iterable[Tree], n_columns: int) -> npt.NDArray[np.float64]:

@@ -50,23 +50,27 @@ def check_scores(forest: Forest, scores: Callable[[Any], Any]) -> None:
             )
 
 
-def decoded(forest: Forest, rows: Rows, named: bool) -> Any:
-    """Return rows as the source model takes them: categories by label, in a pandas frame if it knows names."""
+def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> Any:
+    """Return rows as the source model takes them: categories by label, in a pandas frame if it knows names.
+
+    `category` says whether the frame has categories as pandas' type of that name, or as objects.
+    """
     columns: dict[str, Any] = {}
     for j, column in enumerate(forest.columns):
         values: Any = rows[:, j]
         if column.categories is not None:
             labels = [column.categories[int(code)] for code in values]
-            plain = all(label is None or isinstance(label, int | float) for label in labels)
-            values = [math.nan if label is None else label for label in labels] if plain else labels
+            values = np.array([math.nan if label is None else label for label in labels], dtype=object)
         columns[column.name] = values
     if not named:
-        return np.column_stack(list(columns.values()))
+        table = np.column_stack(list(columns.values()))
+        strings = table.dtype == object and any(isinstance(value, str) for value in table.ravel().tolist())
+        return table if strings else table.astype(float)
     import pandas as pd
 
     frame = pd.DataFrame(columns)
     for column in forest.columns:
-        if column.categories is not None:
+        if category and column.categories is not None:
             known = [label for label in column.categories if label is not None]
             frame[column.name] = pd.Categorical(frame[column.name], categories=known)
     return frame

@@ -1,0 +1,105 @@
+"""What every importer must get right, checked against the source model's own predict alone."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import treeproof as tp
+from treeproof.forest import Forest, Rows
+from treeproof.importers import import_model
+from treeproof.importers.selfcheck import boundary_rows, decoded
+from treeproof.space import NumericFeature, ValueFeature
+
+
+def mixed_data(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    """Real numbers of scikit-learn's diabetes data, with a category made of each of two, and missing values."""
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(len(X))[:n]
+    X, y = X.iloc[chosen].reset_index(drop=True), y.iloc[chosen].to_numpy()
+    frame = X[["age", "bmi", "bp", "s5", "s6"]].astype(float)
+    frame = frame.mask(rng.random(frame.shape) < 0.05)
+    frame["sex"] = np.where(X["sex"] == 1, "one", "two").astype(object)
+    frame["weight"] = pd.cut(X["bmi"], [0, 22, 25, 30, 99], labels=["low", "fit", "high", "top"]).astype(object)
+    return frame, y
+
+
+def source_predict(model: Any, frame: Any) -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(model.predict(frame)).tolist()
+
+
+def agrees(model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7) -> Forest:
+    """Assert that the import predicts as the model does on `n` rows on and beside thresholds; return the import."""
+    forest = import_model(model)
+    rows = boundary_rows(forest, n, seed=seed)
+    expected = source_predict(model, rows_as(forest, rows))
+    if forest.sums is not None and forest.sums.cuts == ():
+        got = forest.add(forest.route(rows))[:, 0]
+        assert got.tolist() == np.asarray(expected, dtype=got.dtype).tolist()
+    else:
+        got = forest.classes[forest.decide(forest.route(rows))]
+        assert got.tolist() == expected
+        assert len(set(expected)) > 1, "rows must reach several labels"
+    return forest
+
+
+def as_array(forest: Forest, rows: Rows) -> Any:
+    return decoded(forest, rows, named=False)
+
+
+def as_frame(forest: Forest, rows: Rows) -> Any:
+    return decoded(forest, rows, named=True, category=False)
+
+
+def as_categories(forest: Forest, rows: Rows) -> Any:
+    return decoded(forest, rows, named=True)
+
+
+def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, n: int = 1000, seed: int = 3) -> Any:
+    """Assert that an explanation holds for the model's own predict, on `n` random completions; return it.
+
+    Kept features take values anywhere in the proved conditions, the others anywhere. And that a change does change.
+    """
+    forest, space = explainer.forest, explainer.space
+    why = explainer.abductive(row, inflate=True)
+    rng = np.random.default_rng(seed)
+    rows = boundary_rows(forest, n, seed=seed).astype(forest.floats.dtype)
+    for feature in space.features:
+        if isinstance(feature, NumericFeature) and feature.missing_cell is None:
+            at = rows[:, feature.column]
+            at[np.isnan(at)] = float(np.clip(0, feature.lows[0], feature.highs[-1]))
+    for condition, f in zip(why.rule, why.features, strict=True):
+        feature = space.features[f]
+        if isinstance(feature, ValueFeature):
+            cells = [c for c, label in enumerate(feature.labels) if label in (condition.values or ())]
+            picked = feature.points[rng.choice(cells, n)]
+            rows[:, list(feature.columns)] = picked
+            continue
+        assert isinstance(feature, NumericFeature)
+        ranges = () if condition.values == (None,) else condition.ranges or ((condition.low, condition.high),)
+        ends = [
+            (feature.lows[0] if low is None else low, feature.highs[-1] if high is None else high)
+            for low, high in ranges
+        ]
+        options = [end for pair in ends for end in pair] + ([math.nan] if condition.missing or not ends else [])
+        rows[:, feature.column] = rng.choice(options, n)
+    if isinstance(getattr(forest.sums, "cuts", None), tuple) and not hasattr(model, "classes_"):
+        labels = forest.classes[forest.decide(forest.route(rows))].tolist()
+    else:
+        labels = source_predict(model, rows_as(forest, rows))
+    assert set(labels) == {why.label}
+    change = explainer.contrastive(row)
+    if change.witness is not None and hasattr(model, "classes_"):
+        witness = tp.rows.as_rows([list(change.witness)], forest.columns, forest.floats)
+        assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]
+        assert change.witness_label != change.label
+    return why
