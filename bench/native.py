@@ -264,7 +264,7 @@ PARTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sat-instances", type=int, default=3, help="of the instances, how many in the part sat")
+    parser.add_argument("--sat-instances", type=int, default=10, help="of the instances, how many in the part sat")
     parser.add_argument("--batch-rows", type=int, default=300, help="rows in the part batch")
 
 

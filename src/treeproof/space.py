@@ -420,7 +420,22 @@ class Space:
     def cells(self, row: Rows) -> Cells:
         """Return the cell of each feature that a row lies in."""
         values = np.asarray(row).tolist()  # Python's own floats: indexing an array costs more than the search
+        if self._whole is not None and not math.isnan(sum(values)):
+            return tuple(map(bisect_left, self._whole, values))
         return tuple(feature.cell(values) for feature in self.features)
+
+    @cached_property
+    def _whole(self) -> list[list[float]] | None:
+        """The upper ends of all cells, if every feature is one column and takes every finite number."""
+        ends = []
+        for j, feature in enumerate(self.features):
+            if not isinstance(feature, NumericFeature) or feature.column != j or feature.kind != "real":
+                return None
+            limit = feature.floats.largest
+            if feature.lows[0] != -limit or feature.highs[-1] != limit or feature.missing == "first":
+                return None
+            ends.append(feature.highs.tolist())
+        return ends if len(ends) == self.forest.n_columns else None
 
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
