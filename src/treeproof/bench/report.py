@@ -138,9 +138,10 @@ def compose(results: Results, pictures: Iterable[str]) -> list[Block]:
             "Whether the features of an answer force the prediction is decided by proof; where they do not, the file "
             "of results has a counterexample: an input that agrees with the instance on all of them and that the "
             "forest's own predict gives another label. “Not minimal” counts answers that force the prediction with "
-            "features that are not all needed. Anchor claims neither. PyXAI's reasons are minimal in conditions, each "
-            "taken for a variable of its own as its defaults have it, not in features. The peers' conditions are "
-            "about intervals around the values; here the values themselves are kept, which favours the peers. Times "
+            "features that are not all needed. Anchor claims neither. PyXAI's reasons are minimal in conditions, not "
+            "in features; all features are declared numerical to it, which is not its default, for only then it knows "
+            "that one condition on a feature may imply another. The peers' conditions are about intervals around the "
+            "values; here the values themselves are kept, which favours the peers. Times "
             "are CPU times of the tool and of the programs it starts, without setting up for a forest, on either side."
         ),
         *peers(records),
@@ -418,7 +419,7 @@ def as_markdown(blocks: Sequence[Block]) -> str:
 
 
 STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#111;background:#fff}
+body{font:15px/1.5 system-ui,sans-serif;max-width:82em;margin:2em auto;padding:0 1em;color:#111;background:#fff}
 .wide{overflow-x:auto;max-height:85vh}
 table{border-collapse:collapse;font-size:12.5px;font-variant-numeric:tabular-nums}
 th,td{padding:.15em .55em;text-align:right;white-space:nowrap}
