@@ -204,6 +204,46 @@ nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> 
                         nb::cast(outcome.witness), outcome.label, outcome.near_tie, outcome.boxes);
 }
 
+nb::tuple prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays, int label,
+                      const std::vector<Cell>& home, double seconds, const Cancel* cancel) {
+  const Forest& forest = core.forest();
+  const Box box = make_box(forest, low, high, sets);
+  if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
+  Stopper stopper(seconds, cancel);
+  Recorder recorder(forest);
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
+    outcome = core.borrow()->decide(box, claim, home, [&] { return stopper(); }, &recorder);
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  return nb::make_tuple(outcome.status == Status::entailed, recorder.steps(), recorder.tables());
+}
+
+// For each of the features, a point of the box with this feature freed that violates the claim; empty if there is none.
+std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+                                              int label, const std::vector<Cell>& home,
+                                              const std::vector<std::int32_t>& features, double seconds,
+                                              const Cancel* cancel) {
+  const Forest& forest = core.forest();
+  const Box box = make_box(forest, low, high, sets);
+  if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
+  Stopper stopper(seconds, cancel);
+  std::vector<std::vector<Cell>> witnesses;
+  {
+    nb::gil_scoped_release release;
+    const auto searcher = core.borrow();
+    for (const std::int32_t f : features) {
+      Box freed = box;
+      freed.free(forest, f);
+      witnesses.push_back(searcher->decide(freed, {ClaimKind::stays, label}, home, [&] { return stopper(); }).witness);
+    }
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  return witnesses;
+}
+
 nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
                         double seconds, const Cancel* cancel) {
@@ -254,6 +294,12 @@ NB_MODULE(_core, module) {
       .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(),
            "seconds"_a, "plain"_a,
            "Decide a claim over a box: (status, core, clauses, witness, label, near_tie, boxes).")
+      .def("prove", &prove_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
+           "The proof of a claim over a box, as core/record.hpp describes it: (entailed, steps, tables).")
+      .def("witnesses", &find_witnesses, "low"_a, "high"_a, "sets"_a, "label"_a, "home"_a, "features"_a, "seconds"_a,
+           "cancel"_a.none(), "For each feature, a point of the box with it freed that has another label, or none.")
+      .def_prop_ro("price_shift", [](const Core& core) { return core.forest().scale.shift(); },
+                   "Prices are in units of 2**this scores.")
       .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),
            "Subset-minimal features that keep the label: (features, clauses, minimal, entailed, refuted, stopped, remembered, "

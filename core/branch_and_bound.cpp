@@ -17,13 +17,14 @@ struct Range {
 class Search {
  public:
   Search(const Forest& forest, const Box& box, Claim claim, const std::vector<std::uint8_t>& restricted,
-         const Poll& must_stop, Outcome& outcome)
+         const Poll& must_stop, Outcome& outcome, Recorder* recorder)
       : forest_(forest),
         start_(box),
         claim_(claim),
         restricted_(restricted),
         must_stop_(must_stop),
-        outcome_(outcome) {}
+        outcome_(outcome),
+        recorder_(recorder) {}
 
   // True if no point of the start box reaches the goal; otherwise the outcome says why not.
   bool closes(const std::vector<Pair>& goal) {
@@ -44,7 +45,7 @@ class Search {
  private:
   // Close the box, or split it into `open`; false if it was refuted.
   bool examine(const std::vector<Pair>& goal, Box box, std::vector<Box>& open) {
-    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses)) return true;
+    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
     const std::size_t n_pairs = goal.size();
     upper_.assign(n_pairs, 0);
     lower_.assign(n_pairs, 0);
@@ -75,7 +76,10 @@ class Search {
     bool wins = true;
     for (std::size_t p = 0; p < n_pairs; ++p) {
       const std::int64_t least = forest_.least(goal[p].winner, goal[p].loser);
-      if (upper_[p] < least - band) return true;
+      if (upper_[p] < least - band) {
+        if (recorder_ != nullptr) recorder_->prices(goal[p], recorder_->table({}));
+        return true;
+      }
       wins = wins && lower_[p] >= least + band;
     }
     if (wins || branch_node < 0) {
@@ -87,6 +91,7 @@ class Search {
           open.push_back(box);
           restrict(forest_, open.back(), literal, truth);
         }
+        if (recorder_ != nullptr) recorder_->split(open.back(), literal.feature);
         return true;
       }
       if (claim_.violated_by(label)) {
@@ -97,6 +102,7 @@ class Search {
         return false;
       }
       outcome_.near_tie = true;  // every tree has one value left, so all points of the box have this label
+      if (recorder_ != nullptr) recorder_->evaluated();
       return true;
     }
     const Side other = branch_side == Side::left ? Side::right : Side::left;
@@ -104,6 +110,7 @@ class Search {
       open.push_back(box);
       open.back().restrict(forest_, branch_node, side);
     }
+    if (recorder_ != nullptr) recorder_->split(open.back(), forest_.feature[branch_node]);
     return true;
   }
 
@@ -139,6 +146,7 @@ class Search {
   const std::vector<std::uint8_t>& restricted_;
   const Poll& must_stop_;
   Outcome& outcome_;
+  Recorder* const recorder_;
   std::vector<std::int64_t> upper_, lower_;
   std::vector<Range> range_;
   std::int32_t best_leaf_ = -1, first_leaf_ = -1;
@@ -172,8 +180,9 @@ Outcome decide_plainly(const Forest& forest, const Box& box, Claim claim, const 
 }
 
 bool close_plainly(const Forest& forest, const Box& box, const std::vector<Pair>& goal, Claim claim,
-                   const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome) {
-  return Search(forest, box, claim, restricted, must_stop, outcome).closes(goal);
+                   const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome,
+                   Recorder* recorder) {
+  return Search(forest, box, claim, restricted, must_stop, outcome, recorder).closes(goal);
 }
 
 }  // namespace treeproof

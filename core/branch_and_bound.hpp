@@ -15,6 +15,7 @@
 
 #include "box.hpp"
 #include "forest.hpp"
+#include "record.hpp"
 #include "residual.hpp"
 
 namespace treeproof {
@@ -47,6 +48,7 @@ Outcome decide_plainly(const Forest& forest, const Box& box, Claim claim, const 
 // One goal within a larger search: true if no point of the box wins all pairs; otherwise `outcome` says why not. Marks in
 // `outcome.used` the features of `restricted` that the proof used.
 bool close_plainly(const Forest& forest, const Box& box, const std::vector<Pair>& goal, Claim claim,
-                   const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome);
+                   const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome,
+                   Recorder* recorder = nullptr);
 
 }  // namespace treeproof

@@ -32,7 +32,7 @@ Truth truth_in(const Forest& forest, const Literal& literal, const Box& box) {
 }  // namespace
 
 bool propagate(const Forest& forest, Box& box, const std::vector<std::uint8_t>& restricted,
-               std::vector<std::uint8_t>& used, std::vector<std::uint8_t>& used_clauses) {
+               std::vector<std::uint8_t>& used, std::vector<std::uint8_t>& used_clauses, Recorder* recorder) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t c = 0; c < forest.clauses.size(); ++c) {
@@ -49,6 +49,12 @@ bool propagate(const Forest& forest, Box& box, const std::vector<std::uint8_t>& 
       if (satisfied || open > 1) continue;
       used_clauses[c] = 1;
       for (const Literal& literal : forest.clauses[c]) used[literal.feature] |= restricted[literal.feature];
+      if (recorder != nullptr && open > 0) {
+        Box outside = box;
+        restrict(forest, outside, *last, false);
+        recorder->split(outside, last->feature);
+      }
+      if (recorder != nullptr) recorder->broken(c);
       if (open == 0) return false;
       restrict(forest, box, *last, true);
       changed = true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "record.hpp"
 
 namespace treeproof {
 
@@ -12,7 +13,7 @@ namespace treeproof {
 // the box, the last one must hold. False if nothing is left. Marks in `used` the features of `restricted` that a clause
 // which took part mentions, and in `used_clauses` that clause.
 bool propagate(const Forest& forest, Box& box, const std::vector<std::uint8_t>& restricted,
-               std::vector<std::uint8_t>& used, std::vector<std::uint8_t>& used_clauses);
+               std::vector<std::uint8_t>& used, std::vector<std::uint8_t>& used_clauses, Recorder* recorder = nullptr);
 
 // Whether a point keeps all clauses.
 bool keeps_clauses(const Forest& forest, const std::vector<Cell>& point);

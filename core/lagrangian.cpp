@@ -175,8 +175,22 @@ void Lagrangian::restore_prices() {
   beta_.swap(best_beta_);
 }
 
-bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
+std::vector<std::int32_t> Lagrangian::nonzero_prices() const {
+  std::vector<std::int32_t> entries;
+  for (std::size_t i = 0; i < alpha_.size(); ++i)
+    if (alpha_[i] != 0 || beta_[i] != 0) entries.insert(entries.end(), {residual_->origin[i], alpha_[i], beta_[i]});
+  return entries;
+}
+
+bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recorder, Pair pair) const {
   const Residual& r = *residual_;
+  const std::int32_t table = recorder == nullptr ? -1 : recorder->table(nonzero_prices());
+  // The part of the box in which feature f is as in `part` is closed by the prices; what is left is examined next.
+  const auto cut_off = [&](const Box& part, int f) {
+    if (recorder == nullptr) return;
+    recorder->split(part, f);
+    recorder->prices(pair, table);
+  };
   const std::int64_t slack = bound_ - target;  // >= 0: what a choice may cost before the box closes
   bool shrank = false;
   empty = false;
@@ -199,16 +213,26 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
         from_end += earn_left_[last] - earn_right_[last];
       }
       if (first > begin) {
-        box.low[f] = std::max(box.low[f], forest_.cut[r.slot_node[first - 1]] + 1);
+        const Cell low = forest_.cut[r.slot_node[first - 1]] + 1;
+        Box part = box;
+        part.high[f] = std::min(box.high[f], low - 1);
+        box.low[f] = std::max(box.low[f], low);
+        empty = box.low[f] > box.high[f];
+        if (!empty) cut_off(part, f);
         shrank = true;
       }
-      if (last < end) {
-        box.high[f] = std::min(box.high[f], forest_.cut[r.slot_node[last]]);
+      if (last < end && !empty) {
+        const Cell high = forest_.cut[r.slot_node[last]];
+        Box part = box;
+        part.low[f] = std::max(box.low[f], high + 1);
+        box.high[f] = std::min(box.high[f], high);
+        empty = box.low[f] > box.high[f];
+        if (!empty) cut_off(part, f);
         shrank = true;
       }
-      empty = box.low[f] > box.high[f];
     } else {
-      bool any = false;
+      bool any = false, some = false;
+      Box part = box;
       for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
         for (Word rest = box.sets[w]; rest != 0; rest &= rest - 1) {
           const int bit = std::countr_zero(rest);
@@ -222,8 +246,11 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
           }
         }
         any = any || box.sets[w] != 0;
+        part.sets[w] &= ~box.sets[w];
+        some = some || part.sets[w] != 0;
       }
       empty = !any;
+      if (some && !empty) cut_off(part, f);
     }
   }
   const std::int32_t n_constants = r.n_constants();
@@ -237,12 +264,16 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty) const {
     // The roots' boxes are the box itself, so the split may have been decided by a cut made just above.
     const Side side = box.side(forest_, node);
     if (side == Side::both) {
+      Box part = box;
+      part.restrict(forest_, node, no_left ? Side::left : Side::right);
+      cut_off(part, forest_.feature[node]);
       box.restrict(forest_, node, no_left ? Side::right : Side::left);
       shrank = true;
     } else if (side == (no_left ? Side::left : Side::right)) {
       empty = true;
     }
   }
+  if (empty && recorder != nullptr) recorder->prices(pair, table);  // so is the last part
   return shrank;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "record.hpp"
 #include "residual.hpp"
 
 namespace treeproof {
@@ -66,7 +67,11 @@ class Lagrangian {
 
   // Reduced-cost fixing with the current evaluation: shrink `box` where the bound without a cell or a branch at a root
   // falls below `target`. Returns whether anything was cut off; `empty` is set if nothing is left.
-  bool fix(Box& box, std::int64_t target, bool& empty) const;
+  // Every part that is cut off goes to `recorder`, if there is one, as closed by the current prices for `pair`.
+  bool fix(Box& box, std::int64_t target, bool& empty, Recorder* recorder, Pair pair) const;
+
+  // The prices that are not 0: node of the forest, alpha, beta.
+  std::vector<std::int32_t> nonzero_prices() const;
 
   // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most since
   // `start`, at the median of the disagreements. Returns a node of the forest that makes this split, and the side of the

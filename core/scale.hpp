@@ -28,6 +28,8 @@ class Scale {
   std::int64_t target(const Forest& forest, Pair pair) const { return scaled(forest, pair, true); }
   std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, false); }
 
+  int shift() const { return shift_; }  // one unit of a scaled value is 2^shift of scores
+
   static constexpr int kBits = 14;  // one vote, or a probability of 1, is about 2^14
 
  private:

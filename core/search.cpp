@@ -41,8 +41,10 @@ Searcher::Searcher(const Forest& forest, const Table* table)
       prices_(static_cast<std::size_t>(forest.n_classes) * forest.n_classes),
       rival_rank_(forest.n_classes, 0) {}
 
-Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop) {
+Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
+                         Recorder* recorder) {
   claim_ = claim;
+  recorder_ = recorder;
   home_ = &home;
   must_stop_ = &must_stop;
   outcome_ = Outcome{};
@@ -54,9 +56,16 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     outcome_.status = Status::stopped;
     return std::move(outcome_);
   }
-  if (table_ != nullptr) return table_->decide(box, claim, home);
+  if (table_ != nullptr && recorder == nullptr) return table_->decide(box, claim, home);
   if (claim.kind == ClaimKind::stays) {
-    for (const int rival : possible_rivals(box, claim.label)) {
+    const std::vector<int> rivals = possible_rivals(box, claim.label);
+    for (int k = 0; recorder != nullptr && k < forest_.n_classes; ++k) {
+      if (k == claim.label || std::find(rivals.begin(), rivals.end(), k) != rivals.end()) continue;
+      recorder->rival(k);  // the naive bound, one without prices, excludes it
+      recorder->prices({k, claim.label}, recorder->table({}));
+    }
+    for (const int rival : rivals) {
+      if (recorder != nullptr) recorder->rival(rival);
       if (close(box, {{rival, claim.label}}, 0)) continue;
       if (outcome_.status == Status::refuted) rival_rank_[rival] = 1 + *std::max_element(rival_rank_.begin(), rival_rank_.end());
       break;
@@ -65,6 +74,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     std::vector<Pair> pairs;
     for (int k = 0; k < forest_.n_classes; ++k)
       if (k != claim.label) pairs.push_back({claim.label, k});
+    if (recorder != nullptr) recorder->rival(claim.label);
     close(box, pairs, 0);
   }
   return std::move(outcome_);
@@ -127,7 +137,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
       return false;
     }
     ++outcome_.boxes;
-    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses)) return true;
+    if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
     Pair pair{};
     bool closed = false;
     if (!choose_pair(box, pairs, here, pair, closed)) return closed || decide_exactly(box, pairs);
@@ -138,12 +148,13 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     Side side{};
     const std::int32_t node = here.lagrangian.branch(side);
     bool empty = false;
-    here.lagrangian.fix(box, target, empty);
+    here.lagrangian.fix(box, target, empty, recorder_, pair);
     if (empty) return true;
     here.lagrangian.save(prices(pair));
     if (box.side(forest_, node) != Side::both) continue;
     Box first = box;
     first.restrict(forest_, node, side);
+    if (recorder_ != nullptr) recorder_->split(first, forest_.feature[node]);
     if (!close(std::move(first), pairs, depth + 1)) return false;
     here.lagrangian.save(prices(pair));
     box.restrict(forest_, node, side == Side::left ? Side::right : Side::left);
@@ -162,6 +173,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
     if (!level.residual.roots.empty()) return true;
     closed = level.residual.offset < (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen)
                                                                     : forest_.scale.exact_target(forest_, chosen));
+    if (closed && recorder_ != nullptr) recorder_->prices(chosen, recorder_->table({}));
     return false;
   }
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -173,6 +185,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
     const std::int64_t room = level.lagrangian.evaluate() - target;
     if (level.lagrangian.closes(target, forest_.scale.exact_target(forest_, pair))) {
       closed = true;
+      if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(level.lagrangian.nonzero_prices()));
       return false;
     }
     if (!level.residual.roots.empty() && room < least) {
@@ -204,6 +217,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
     if (lagrangian.closes(target, exact_target)) {
       closed = true;
       lagrangian.save(prices(pair));
+      if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(lagrangian.nonzero_prices()));
       return true;
     }
     if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
@@ -286,7 +300,7 @@ bool Searcher::is_certain(const std::vector<Cell>& point) const {
 // No bound tells the leaves of this box apart any more: enumerate what is left exactly.
 bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
   if (refutes(nearest_in(box, *home_))) return false;
-  return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_);
+  return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_, recorder_);
 }
 
 Prices& Searcher::prices(Pair pair) {

@@ -24,7 +24,9 @@ class Searcher {
   void forget();
 
   // `home` is a point, usually the instance; a witness takes its cells where they do not matter.
-  Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop);
+  // `recorder`, if given, gets the proof of an entailed claim; then no table is used.
+  Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
+                 Recorder* recorder = nullptr);
 
  private:
   struct Level {  // buffers of one depth of the search
@@ -61,6 +63,7 @@ class Searcher {
   Claim claim_{};
   const std::vector<Cell>* home_ = nullptr;
   const Poll* must_stop_ = nullptr;
+  Recorder* recorder_ = nullptr;
   std::vector<std::uint8_t> restricted_;
   Outcome outcome_;
 };

@@ -103,3 +103,22 @@ def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, 
         assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]
         assert change.witness_label != change.label
     return why
+
+
+def sums_agree(forest: Forest, scores: Any, *, n: int = 2000, seed: int = 11) -> None:
+    """Assert that the import adds up as the model does, bit for bit, on rows on and beside thresholds."""
+    rows = boundary_rows(forest, n, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = np.asarray(scores(rows))
+    got = forest.add(forest.route(rows))
+    assert expected.dtype == got.dtype
+    assert np.array_equal(expected.reshape(got.shape), got)
+
+
+def refused(model: Any, error: type[Exception], match: str, **options: Any) -> None:
+    """Assert that the import refuses a model, and by what name."""
+    import pytest
+
+    with pytest.raises(error, match=match):
+        import_model(model, **options)

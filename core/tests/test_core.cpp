@@ -469,7 +469,7 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
   const Residual& r = contest.residual;
   Box box = contest.box;
   bool empty = false;
-  const bool shrank = lagrangian.fix(box, target, empty);
+  const bool shrank = lagrangian.fix(box, target, empty, nullptr, contest.pair);
   const Allowed left = empty ? Allowed(contest.allowed.size()) : allowed_of(c, box);
   CHECK(shrank == (left != contest.allowed), "fixing tells whether it cut anything off");
   for (std::size_t i = 0; i < contest.inside.size(); ++i)

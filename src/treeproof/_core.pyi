@@ -22,6 +22,30 @@ class Forest:
         seconds: float,
         plain: bool,
     ) -> tuple[str, list[int], list[int], list[int], int, bool, int]: ...
+    @property
+    def price_shift(self) -> int: ...
+    def prove(
+        self,
+        low: npt.NDArray[np.int32],
+        high: npt.NDArray[np.int32],
+        sets: npt.NDArray[np.uint64],
+        stays: bool,
+        label: int,
+        home: list[int],
+        seconds: float,
+        cancel: Cancel | None,
+    ) -> tuple[bool, list[int], list[list[int]]]: ...
+    def witnesses(
+        self,
+        low: npt.NDArray[np.int32],
+        high: npt.NDArray[np.int32],
+        sets: npt.NDArray[np.uint64],
+        label: int,
+        home: list[int],
+        features: list[int],
+        seconds: float,
+        cancel: Cancel | None,
+    ) -> list[list[int]]: ...
     def explain(
         self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
     ) -> tuple[list[int], list[int], bool, int, int, int, int, int, float, float]: ...

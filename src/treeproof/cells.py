@@ -55,6 +55,8 @@ class CellForest:
         Per winner and loser, the least difference of sums of scores with which it wins.
     band
         Half-width of the rounding band; 0 when sums of scores decide every comparison.
+    exponent
+        Scores are the leaves' values times 2 to the power of this, rounded down.
     clauses
         Rules between features: of each clause, at least one literal holds at every point of the space. A literal says
         that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
@@ -69,6 +71,7 @@ class CellForest:
     scores: npt.NDArray[np.int64]
     theta: npt.NDArray[np.int64]
     band: int
+    exponent: int = 0
     clauses: tuple[Clause, ...] = ()
 
     @property
@@ -142,11 +145,12 @@ def theta(winner: int, loser: int) -> int:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scores:
-    """Leaf values as integers: `scores`, `theta` and `band` of a `CellForest`."""
+    """Leaf values as integers: `scores`, `theta`, `band` and `exponent` of a `CellForest`."""
 
     scores: npt.NDArray[np.int64]
     theta: npt.NDArray[np.int64]
     band: int
+    exponent: int = 0
 
 
 def integer_scores(forest: Forest) -> Scores:
@@ -193,7 +197,9 @@ def integer_scores(forest: Forest) -> Scores:
     if error > 0:
         # Each tree's difference of two floors is off by less than 1, and so is what sums start from or must reach.
         band += times * (forest.n_trees + 3)
-    return Scores(scores, least, band)
+        # Sums of scores, and what they must reach, are below 2**61: from there on all bands decide nothing alike.
+        band = min(band, 2**62)
+    return Scores(scores, least, band, exponent)
 
 
 def rounding_error(forest: Forest) -> Fraction:
@@ -274,12 +280,15 @@ def _least_sum(forest: Forest, cut: float) -> Fraction:
     beyond = 2 * _largest_sum(forest) + 1
     if forest.divisor == 1:
         return min(max(Fraction(cut), -beyond), beyond)
-    divide, largest = sums.floats.dtype, sums.floats.largest
-    if not divide(largest) / divide(forest.divisor) >= cut:
+    number, largest = sums.floats.dtype, sums.floats.largest
+
+    def reaches(total: float) -> bool:
+        with np.errstate(over="ignore"):
+            return float(number(total) / number(forest.divisor)) >= cut  # numpy would round the cut to its own numbers
+
+    if not reaches(largest):
         return beyond
-    found = smallest_reaching(
-        lambda s: bool(divide(s) / divide(forest.divisor) >= cut), -largest, largest, sums.floats
-    )
+    found = smallest_reaching(reaches, -largest, largest, sums.floats)
     return min(max(Fraction(found), -beyond), beyond)
 
 

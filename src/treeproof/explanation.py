@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from treeproof.errors import UnsupportedQueryError
 from treeproof.forest import Label
 from treeproof.space import Condition
 
@@ -76,6 +78,36 @@ class Abductive:
     widest: bool = False
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate`: this explanation with a proof that others can check, see ``docs/certificates.md``.
+
+        It is made on request, with the explainer that made this explanation; a copy from a file or another process has
+        none. What it proves is that the conditions of `rule` force the prediction and, unless the deadline came first,
+        that no feature can be dropped; not that no smaller set exists, nor that no condition can be widened.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest).abductive(patient).certificate().check())
+        Checked: blocked-arteries, chest-pain force the label Yes (1 closed box); 2 witnesses show that none can be
+        dropped.
+        """
+        if self._certify is None:
+            raise UnsupportedQueryError(
+                "A certificate is made by the explainer's own result, for a prediction and not for a target. "
+                "Explain the row again, and ask that result."
+            )
+        return self._certify(timeout)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return tuple(None if f.name == "_certify" else getattr(self, f.name) for f in fields(self))
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for f, value in zip(fields(self), state, strict=True):
+            object.__setattr__(self, f.name, value)
 
     def __str__(self) -> str:
         if not self.features:
@@ -113,7 +145,7 @@ class Abductive:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "abductive", **asdict(self), **_plain_costs(self)}
+        return {"kind": "abductive", **as_plain(self), **_plain_costs(self)}
 
     def _repr_html_(self) -> str:
         conditions = [str(condition) for condition in self.rule] or ["whatever the input"]
@@ -205,7 +237,7 @@ class Contrastive:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "contrastive", **asdict(self), **_plain_costs(self)}
+        return {"kind": "contrastive", **as_plain(self), **_plain_costs(self)}
 
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(change) for change in self.changes], self._claim())
@@ -244,11 +276,22 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "verdict", **asdict(self)}
+        return {"kind": "verdict", **as_plain(self)}
 
 
 def _under(constraints: Sequence[str]) -> str:
     return f" The proof uses: {'; '.join(constraints)}." if constraints else ""
+
+
+def as_plain(result: Any) -> Any:
+    """Return a result as plain data for JSON, which has no NaN: a missing value is None. Private fields are left out."""
+    if is_dataclass(result):
+        return {f.name: as_plain(getattr(result, f.name)) for f in fields(result) if not f.name.startswith("_")}
+    if isinstance(result, dict):
+        return {key: as_plain(item) for key, item in result.items()}
+    if isinstance(result, list | tuple):
+        return type(result)(as_plain(item) for item in result)
+    return None if isinstance(result, float) and math.isnan(result) else result
 
 
 def plain(number: Fraction | None) -> int | float | None:

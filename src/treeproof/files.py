@@ -1,4 +1,4 @@
-"""Forests and models in files: an exact JSON form, scikit-learn models by skops, pickles only with consent."""
+"""Forests and models in files: an exact JSON form, what other libraries write, pickles only with consent."""
 
 from __future__ import annotations
 
@@ -83,10 +83,17 @@ def forest_to_json(forest: Forest) -> str:
 
 def forest_from_json(text: str) -> Forest:
     """Return the forest that `forest_to_json` wrote; ForestFormatError names what is wrong with anything else."""
+    return _forest(_json(text))
+
+
+def _json(text: str) -> Any:
     try:
-        document = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ForestFormatError(f"The text must be JSON. Got: {error}.") from error
+
+
+def _forest(document: Any) -> Forest:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ForestFormatError(f'The JSON must be an object with "format": "{FORMAT}", as save_forest writes it.')
     if type(document.get("version")) is not int or document["version"] not in (1, VERSION):
@@ -141,21 +148,34 @@ def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
 
 def load_forest(path: str | os.PathLike[str]) -> Forest:
     """Return the forest in a file written by `save_forest`."""
+    return forest_from_json(_read_text(path))
+
+
+def _read_text(path: str | os.PathLike[str]) -> str:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ForestFormatError(f"{path} must be a text file with a forest in JSON. Got: {error}.") from error
-    return forest_from_json(text)
+        raise ForestFormatError(f"{path} must be a text file with a model. Got: {error}.") from error
 
 
 def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
 
-    A pickle (also .joblib) can run any code when it is read, so it is read only with ``trust=True``.
+    Models that XGBoost saved (.json or .ubj) or LightGBM did (.txt or .lgb) are returned as a `Forest`, with classes
+    0, 1, ...; neither library is needed, nor run. A pickle (also .joblib) can run any code when it is read, so it is
+    read only with ``trust=True``.
     """
+    from treeproof.importers import lightgbm, ubjson, xgboost
+
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        return load_forest(path)
+        document = _json(_read_text(path))
+        by_xgboost = isinstance(document, dict) and "learner" in document
+        return xgboost.from_json(document) if by_xgboost else _forest(document)
+    if suffix == ".ubj":
+        return xgboost.from_json(ubjson.parse(Path(path).read_bytes()))
+    if suffix in (".txt", ".lgb"):
+        return lightgbm.from_text(_read_text(path))
     if suffix == ".skops":
         return _load_skops(path)
     if suffix in (".pkl", ".pickle", ".joblib"):
@@ -167,7 +187,7 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
         import joblib
 
         return joblib.load(path)
-    raise InputError(f"A model file must end in .json, .skops, .pkl, .pickle or .joblib. Got {path}.")
+    raise InputError(f"A model file must end in .json, .ubj, .txt, .lgb, .skops, .pkl, .pickle or .joblib. Got {path}.")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

@@ -257,10 +257,11 @@ class Forest:
         sums = self.sums or Sums((0.0,) * self.n_classes)
         values = self.values.astype(sums.floats.dtype)
         total = np.tile(np.array(sums.start, dtype=sums.floats.dtype), (len(leaves), 1))
-        for tree in range(self.n_trees):
-            total += values[leaves[:, tree]]
-        if self.divisor != 1:
-            total /= sums.floats.dtype(self.divisor)
+        with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, as in the model
+            for tree in range(self.n_trees):
+                total += values[leaves[:, tree]]
+            if self.divisor != 1:
+                total /= sums.floats.dtype(self.divisor)
         return total
 
     @property

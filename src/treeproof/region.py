@@ -23,20 +23,22 @@ from treeproof.errors import InputError
 from treeproof.forest import Rows
 from treeproof.query import Cells, Domain
 from treeproof.rules import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
-from treeproof.space import Condition, NumericFeature, Space, ValueFeature
+from treeproof.space import Condition, NumericFeature, Space, ValueFeature, show_label
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Restriction:
     """One condition on one feature: numbers between which it lies, or cells. `text` says it in words.
 
-    `wide` says it with all values of the cells, where `text` names one of them.
+    With `missing`, a missing value satisfies it as well as the numbers do. `wide` says it with all values of the cells,
+    where `text` names one of them.
     """
 
     feature: int
     text: str
     intervals: tuple[Interval, ...] | None = None
     cells: frozenset[int] | None = None
+    missing: bool = False
     wide: str | None = None
 
 
@@ -57,13 +59,17 @@ class Region:
     def _restrict(self, f: int, restrictions: Sequence[Restriction]) -> None:
         feature = self._space.features[f]
         cells = [restriction.cells for restriction in restrictions if restriction.cells is not None]
-        given = [list(restriction.intervals) for restriction in restrictions if restriction.intervals is not None]
-        if given:
+        numeric = [restriction for restriction in restrictions if restriction.intervals is not None]
+        if numeric:
             assert isinstance(feature, NumericFeature)
             # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together none.
-            numbers = self._numbers[f] = reduce(intersect, given)
+            numbers = reduce(intersect, [list(restriction.intervals or ()) for restriction in numeric])
+            self._numbers[f] = numbers
             parts = rounded(numbers, feature.floats)
-            cells.append(frozenset(cell for low, high in parts for cell in feature.between(low, high)))
+            reached = {cell for low, high in parts for cell in feature.between(low, high)}
+            if feature.missing_cell is not None and all(restriction.missing for restriction in numeric):
+                reached.add(feature.missing_cell)
+            cells.append(frozenset(reached))
         self._cells[f] = frozenset.intersection(*cells)
 
     def domains(self, full: Sequence[Domain]) -> tuple[Domain, ...]:
@@ -85,7 +91,7 @@ class Region:
                 return False
             if f in self._numbers:
                 value = float(row[self._space.features[f].columns[0]])
-                if not any(low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)):
+                if not math.isnan(value) and not any(low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)):
                     return False
         return True
 
@@ -99,6 +105,8 @@ class Region:
             feature = self._space.features[f]
             assert isinstance(feature, NumericFeature)
             column = feature.column
+            if point[f] == feature.missing_cell:
+                continue
             row[column], written[column] = _inside(feature, point[f], numbers, float(near[column]))
         return row, written
 
@@ -152,11 +160,14 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
     if condition.name not in names:
         raise InputError(f"A feature must be one of {list(space.names)}. Got {condition.name!r} in a condition.")
     index = names.index(condition.name)
-    if condition.ranges or condition.missing is not None or condition.values == (None,):
-        raise InputError(f"A condition with several ranges or missing values cannot be asked about. Got '{condition}'.")
+    feature = space.features[index] if index < space.n_features else None
+    if isinstance(feature, NumericFeature) and condition.values is None:
+        ranges = condition.ranges or ((condition.low, condition.high),)
+        parts = [Bounds(index, low, False, high, False).intervals(whole=feature.kind != "real") for low, high in ranges]
+        missing = condition.missing is True or (condition.missing is None and ranges == ((None, None),))
+        return Restriction(index, str(condition), intervals=tuple(sorted(sum(parts, []))), missing=missing)
     if condition.values is None:
         return _restriction(space, Bounds(index, condition.low, False, condition.high, False), str(condition), names)
-    feature = space.features[index] if index < space.n_features else None
     if isinstance(feature, ValueFeature):
         known = [(type(label) is bool, label) for label in feature.labels]
         for value in condition.values:
@@ -164,7 +175,7 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
                 raise InputError(f"Feature {condition.name!r} must be one of {list(feature.labels)}. Got {value!r}.")
         cells = frozenset(known.index((type(value) is bool, value)) for value in condition.values)
         return Restriction(index, str(condition), cells=cells)
-    return _restriction(space, Choice(index, tuple(str(v) for v in condition.values)), str(condition), names)
+    return _restriction(space, Choice(index, tuple(show_label(v) for v in condition.values)), str(condition), names)
 
 
 def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequence[str]) -> Restriction:
@@ -182,7 +193,8 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
         f = parsed.feature
         feature = space.features[f]
         if isinstance(feature, NumericFeature):
-            return Restriction(f, text, intervals=tuple(parsed.intervals(whole=feature.kind != "real")))
+            intervals = tuple(parsed.intervals(whole=feature.kind != "real"))
+            return Restriction(f, text, intervals=intervals, missing=parsed.missing)
         assert isinstance(feature, ValueFeature)
         if isinstance(parsed, Choice):
             return Restriction(f, text, cells=feature.satisfying(parsed))

@@ -4,6 +4,7 @@
 
     petal length (cm) <= 2.4        1 < age <= 30        0.5 >= width
     colour = red                    colour != red        colour in {red, blue}        colour not in {red, "a, b"}
+    age is missing                  age is not missing   age in {30, missing}
 
 A name may contain spaces, operators, brackets, the word "and", even another name: where several known names fit, the
 longest is meant, and text that can be read in two ways is refused (a name between backticks is always clear). Numbers
@@ -36,6 +37,7 @@ _AFTER = re.compile(rf"\s*({_COMPARISON})\s*({_NUMBER})\s*")
 _EQUALS = re.compile(r"\s*(==|=|!=|≠)(.*)", re.DOTALL)
 _MEMBER = re.compile(r"(?:\s+in|\s+(not)\s+in|\s*∈|\s*(∉))\s*\{(.*)\}\s*", re.DOTALL | re.IGNORECASE)
 _ANYTHING = re.compile(r"\s+is any value\s*")
+_MISSING = re.compile(r"\s+is(\s+not)?\s+missing\s*", re.IGNORECASE)
 _JOINTS = {word: re.compile(rf"\s+{word}\s+", re.IGNORECASE) for word in ("and", "or")}
 _VALUE = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s,"'][^,]*?))\s*(?:,|$)""")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
@@ -57,6 +59,11 @@ class Bounds:
     low_strict: bool = False
     high: float | None = None
     high_strict: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Whether a missing number satisfies the condition: only if every value does."""
+        return self.low is None and self.high is None
 
     def intervals(self, whole: bool = False) -> list[Interval]:
         """Return the float64 numbers (whole ones, if `whole`) that satisfy the condition, as closed intervals."""
@@ -83,12 +90,17 @@ class Choice:
     values: tuple[str, ...]
     negated: bool = False
 
+    @property
+    def missing(self) -> bool:
+        """Whether a missing number, which is unequal to every number, satisfies the condition."""
+        return ("missing" in self.values) != self.negated
+
     def intervals(self, whole: bool = False) -> list[Interval]:
         """Return the float64 numbers (whole ones, if `whole`) that satisfy the condition, as closed intervals.
 
-        InputError if a value is not a number.
+        InputError if a value is neither a number nor "missing".
         """
-        chosen = sorted({_finite(value) for value in self.values})
+        chosen = sorted({_finite(value) for value in self.values if value != "missing"})
         if not self.negated:
             return [interval for value in chosen for interval in _closed(value, value, whole)]
         ends = [-math.inf, *chosen, math.inf]
@@ -255,6 +267,8 @@ def _around(before: str, feature: int, after: str) -> ParsedCondition | None:
     if match := _MEMBER.fullmatch(after):
         values = _values(match[3])
         return Choice(feature, values, bool(match[1] or match[2])) if values else None
+    if match := _MISSING.fullmatch(after):
+        return Choice(feature, ("missing",), bool(match[1]))
     return Bounds(feature) if _ANYTHING.fullmatch(after) else None
 
 

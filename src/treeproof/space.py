@@ -105,7 +105,7 @@ class Feature(Protocol):
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
 
-    def values(self, cell: int, near: Rows) -> list[float]:
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return values of `columns` in this cell, as close to the row `near` as possible."""
 
     def condition(self, domain: Domain) -> Condition:
@@ -189,18 +189,22 @@ class NumericFeature:
         return self.highs.tolist()
 
     @cached_property
+    def _lows(self) -> list[float]:
+        return self.lows.tolist()
+
+    @cached_property
     def _first(self) -> int:
         return self.first
 
     def _text(self, value: float) -> str:
         return self.floats.shortest(value)
 
-    def values(self, cell: int, near: Rows) -> list[float]:
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
         if cell == self.missing_cell:
             return [math.nan]
-        place, value = cell - self.first, float(near[self.column])
-        return [float(np.clip(0.0 if math.isnan(value) else value, self.lows[place], self.highs[place]))]
+        place, value = cell - self._first, float(near[self.column])
+        return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
 
     def condition(self, domain: Domain) -> Condition:
         """Return the domain as closed bounds; a bound that is the domain's own end is left out."""
@@ -228,10 +232,10 @@ class NumericFeature:
         return self._text(float(row[self.column]))
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
-        """Return the cells whose values all satisfy the condition; a missing value is unequal to every number."""
+        """Return the cells whose values all satisfy the condition."""
         inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition, self.floats)]
         cells = {int(cell) + self.first for cell in np.flatnonzero(np.any(inside, axis=0))} if inside else set()
-        if self.missing_cell is not None and isinstance(condition, Choice) and condition.negated:
+        if self.missing_cell is not None and condition.missing:
             cells.add(self.missing_cell)
         return frozenset(cells)
 
@@ -274,7 +278,7 @@ class ValueFeature:
             )
         return int(matches[0])
 
-    def values(self, cell: int, near: Rows) -> list[float]:
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return what this value puts into the columns."""
         return [float(value) for value in self.points[cell]]
 
@@ -439,10 +443,12 @@ class Space:
 
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
-        row = np.array(near, dtype=self.forest.floats.dtype)
+        start: list[float] = np.asarray(near).tolist()  # Python's own floats, as in `cells`
+        row = list(start)
         for feature, cell in zip(self.features, cells, strict=True):
-            row[list(feature.columns)] = feature.values(cell, near)
-        return row
+            for column, value in zip(feature.columns, feature.values(cell, start), strict=True):
+                row[column] = value
+        return np.array(row, dtype=self.forest.floats.dtype)
 
     def observed(self, rows: Rows) -> dict[str | int, Sequence[Any]]:
         """Return bounds, as `Space.of` takes them, that just hold the rows."""
@@ -497,6 +503,7 @@ class Space:
             scores=integers.scores,
             theta=integers.theta,
             band=integers.band,
+            exponent=integers.exponent,
         )
         return replace(cells, clauses=tuple(clause for _, clause in self.clauses)) if self.constraints else cells
 

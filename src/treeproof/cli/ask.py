@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from treeproof.cli.common import add_question, add_search, load, say_result, target_of
+from treeproof.cli.common import about, add_question, add_search, load, say_result, target_of
 from treeproof.cli.table import Table
 from treeproof.explainer import Explainer
 
@@ -52,7 +52,8 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
     explainer, table = load(args, args.oracle)
     code = 0
     for index in args.row:
-        result = answer(args, explainer, table, table.row(index, explainer.forest.columns))
+        x = table.row(index, explainer.forest.columns)
+        result = answer(args, about(args, explainer, x), table, x)
         say_result(args, index, result)
         code = max(code, int(not _is_decided(result)))
     return code

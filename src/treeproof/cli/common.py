@@ -31,11 +31,25 @@ def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
     """Options that say what is explained: model, data, space, vote, target, and the SAT encoding."""
-    parser.add_argument("model", help="saved model: .json, .skops, or a trusted .pkl / .joblib")
+    parser.add_argument("model", help="saved model: .json, .skops, XGBoost .json, LightGBM .txt, or a trusted .pkl / .joblib")
     parser.add_argument("data", help="CSV file with a header that names the model's columns")
     parser.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
     parser.add_argument(
         "--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)"
+    )
+    claim = parser.add_mutually_exclusive_group()
+    claim.add_argument("--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P")
+    claim.add_argument(
+        "--confidence", type=float, metavar="P", help="explain a class only if its probability is >= P, else 'uncertain'"
+    )
+    claim.add_argument(
+        "--cut", type=float, nargs="+", metavar="SCORE", help="explain between which of these a regressor's score lies"
+    )
+    claim.add_argument(
+        "--within", type=float, metavar="DISTANCE", help="explain why a regressor's score stays so close to its prediction"
+    )
+    parser.add_argument(
+        "--missing", nargs="*", metavar="COLUMN", help="numeric columns that may be missing (alone: all that can be)"
     )
     if target:
         parser.add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
@@ -86,12 +100,20 @@ def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
     model = load_model(args.model, trust=args.trust)
     table = read_table(args.data)
+    options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
+    if args.missing is not None:
+        options["missing"] = args.missing or "all"
     if args.constraints:
         options["constraints"] = args.constraints
     if args.observed:
         columns = import_model(model, vote=args.vote).columns
         options |= {"data": [table.row(i, columns) for i in range(len(table.rows))], "domain": "observed"}
     return Explainer(model, vote=args.vote, kinds=kinds, one_hot=one_hot, oracle=oracle, **options), table
+
+
+def about(args: argparse.Namespace, explainer: Explainer, x: Any) -> Explainer:
+    """Return the explainer for one row: with --within, the one for scores around its own."""
+    return explainer if args.within is None else explainer.around(x, args.within)
 
 
 def sat_options(args: argparse.Namespace) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import treeproof
 from treeproof.cli import ask, demo, train
-from treeproof.cli.common import add_question, add_search, load, sat_options, say, say_result, target_of
+from treeproof.cli.common import about, add_question, add_search, load, sat_options, say, say_result, target_of
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explanation import Abductive
 from treeproof.files import write_whole
@@ -141,10 +141,11 @@ def _explain(args: argparse.Namespace) -> int:
     show = len(rows) > 1 and sys.stderr.isatty() and not sys.stdout.isatty()
     for index in track(rows, len(rows), "explaining" if show else None):
         x = table.row(index, explainer.forest.columns)
+        asked = about(args, explainer, x)
         if args.kind == "contrastive":
-            result: Any = explainer.contrastive(x, target=target_of(args, explainer), **options)
+            result: Any = asked.contrastive(x, target=target_of(args, asked), **options)
         else:
-            result = explainer.abductive(x, **options)
+            result = asked.abductive(x, **options)
         if result.status in ("sound", "unknown"):
             code = 1
         say_result(args, index, result)
@@ -185,6 +186,7 @@ def _named_number(text: str) -> tuple[str, float]:
 def _enumerate(args: argparse.Namespace) -> int:
     explainer, table = load(args, args.oracle)
     x = table.row(args.row, explainer.forest.columns)
+    explainer = about(args, explainer, x)
     results = explainer.enumerate(
         x,
         kind=args.kind,
@@ -212,8 +214,10 @@ def _enumerate(args: argparse.Namespace) -> int:
 
 def _encode(args: argparse.Namespace) -> int:
     explainer, table = load(args, "native")
+    x = table.row(args.row, explainer.forest.columns)
+    explainer = about(args, explainer, x)
     text = explainer.encode(
-        table.row(args.row, explainer.forest.columns),
+        x,
         features=args.keep,
         target=target_of(args, explainer),
         format=args.format,

@@ -13,6 +13,9 @@ from treeproof.errors import InputError
 from treeproof.forest import Column, Label
 
 
+_MISSING = {"nan", "na", "none", "null", "?"}
+
+
 @dataclass(frozen=True)
 class Table:
     """The header and the rows of a CSV file, all as text."""
@@ -44,9 +47,12 @@ class Table:
         raise InputError(f"{self.path} must have the model's columns. Missing: {missing}. Its header: {self.header}.")
 
     def _value(self, text: str, column: Column, index: int) -> Any:
+        empty = not text.strip() or text.strip().lower() in _MISSING
         if column.categories is not None:
+            if empty and None in column.categories:
+                return None
             return next((category for category in column.categories if str(category) == text), text)
-        return self.number(text, column.name, index)
+        return None if empty and column.missing != "never" else self.number(text, column.name, index)
 
     def number(self, text: str, name: str, index: int) -> float:
         """Return a cell as a number."""

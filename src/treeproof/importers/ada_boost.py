@@ -1,11 +1,12 @@
 """scikit-learn's AdaBoostClassifier over decision trees.
 
-Each tree adds its weight to the class it predicts and takes a share of it from the others; sums are divided by the total
-weight. The second of two classes wins iff its sum is > 0; of several, the first with the largest sum.
+Each tree adds its weight to the class it predicts and takes a share of it from the others; sums are divided by the
+total weight. The second of two classes wins iff its sum is > 0; of several, the first with the largest sum.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
     if n_classes == 2:
         trees = [Tree(t.feature, t.threshold, t.left, t.right, np.asarray(t.values)[:, 1:]) for t in trees]
     divisor = float(model.estimator_weights_.sum())
+    if not 0 < divisor < math.inf:
+        raise UnsupportedModelError(f"The weights of the trees must have a positive sum. Got {divisor}.")
     forest = assemble(
         trees,
         classes=model.classes_,

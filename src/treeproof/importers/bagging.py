@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.ensemble._voting import _BaseVoting
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from treeproof.errors import UnsupportedModelError
@@ -33,12 +34,20 @@ def load(model: Any, vote: Vote | None) -> Forest:
     bagging = isinstance(model, BaggingClassifier)
     base = BaggingClassifier if bagging else VotingClassifier
     require_known(model, "predict", [base.__dict__["predict"]])
-    if bagging:
-        require_known(model, "predict_proba", [base.__dict__["predict_proba"]])
+    require_known(model, "predict_proba", [base.__dict__["predict_proba"]])
+    if bagging and model.n_estimators != len(model.estimators_):
+        raise UnsupportedModelError(
+            f"A BaggingClassifier must have n_estimators trees. Got {len(model.estimators_)} and "
+            f"n_estimators={model.n_estimators}; was that changed after fitting?"
+        )
+    if not bagging:
+        require_known(model, "_collect_probas", [VotingClassifier.__dict__["_collect_probas"]])
+        require_known(model, "_predict", [_BaseVoting.__dict__["_predict"]])
     for tree in model.estimators_:
         if not isinstance(tree, DecisionTreeClassifier):
             raise UnsupportedModelError(
-                f"{type(model).__name__} must combine decision trees. Got {type(tree).__name__}; explain that model alone."
+                f"{type(model).__name__} must combine decision trees. Got {type(tree).__name__}; "
+                "explain that model alone."
             )
         require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
         require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])

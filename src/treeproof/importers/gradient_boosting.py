@@ -39,16 +39,17 @@ def load(model: Any, vote: Vote | None) -> Forest:
         require_known(model, "decision_function", [base.__dict__["decision_function"]])
     for method in ("_raw_predict", "_raw_predict_init"):
         require_known(model, method, [BaseGradientBoosting.__dict__[method]])
-    if not isinstance(model.init_, str) and type(model.init_) not in (DummyClassifier, DummyRegressor):
+    init = model.init_
+    constant = type(init) in (DummyClassifier, DummyRegressor) and init.strategy != "stratified"
+    if not isinstance(init, str) and not constant:
         raise UnsupportedModelError(
-            f"The initial estimator must be constant: init=None or 'zero'. Got {type(model.init_).__name__}, whose "
-            "predictions are added to those of the trees."
+            f"The initial estimator must be constant: init=None or 'zero'. Got {init!r}, whose predictions are added "
+            "to those of the trees."
         )
     start = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]
-    n_sums = len(start)
-    several = n_sums > 1
+    several = len(start) > 1
     forest = assemble(
-        [_tree(tree, model.learning_rate, k, n_sums) for stage in model.estimators_ for k, tree in enumerate(stage)],
+        [_tree(tree, model.learning_rate, k) for stage in model.estimators_ for k, tree in enumerate(stage)],
         classes=model.classes_ if classifier else np.array(["any score"]),
         columns=[Column(name) for name in column_names(model)],
         importances=model.feature_importances_,
@@ -68,14 +69,13 @@ def probability(model: Any) -> Callable[[float], float] | None:
     return lambda total: float(model._loss.predict_proba(np.array([total]))[0, 1])
 
 
-def _tree(tree: Any, learning_rate: float, k: int, n_sums: int) -> Tree:
+def _tree(tree: Any, learning_rate: float, k: int) -> Tree:
     nodes = nodes_of(tree)
-    values = np.zeros((nodes.node_count, n_sums))
-    values[:, k] = learning_rate * nodes.value[:, 0, 0]
     return Tree(
         feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
         threshold=nodes.threshold,
         left=nodes.children_left,
         right=nodes.children_right,
-        values=values,
+        values=learning_rate * nodes.value[:, 0, 0],
+        adds_to=k,
     )

@@ -1,4 +1,4 @@
-"""scikit-learn's HistGradientBoostingClassifier and HistGradientBoostingRegressor, categories and missing values included.
+"""scikit-learn's HistGradientBoostingClassifier and HistGradientBoostingRegressor, with categories and missing values.
 
 Inputs are compared as float64. A missing value goes the way each split has for it; a category that was not seen in
 training does so too, and so does the label None here. Leaf values are added in float64. The second of two classes wins
@@ -64,9 +64,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     known = [None if column.categories is None else len(column.categories) - 1 for column in columns]
     seen = model._bin_mapper.bin_thresholds_
     trees = [
-        _tree(predictor, k, len(start), order, known, seen)
-        for stage in model._predictors
-        for k, predictor in enumerate(stage)
+        _tree(predictor, k, order, known, seen) for stage in model._predictors for k, predictor in enumerate(stage)
     ]
     forest = assemble(
         trees,
@@ -106,34 +104,28 @@ def _columns(model: Any) -> tuple[list[int], list[Column]]:
     return order, columns
 
 
-def _tree(
-    predictor: Any, k: int, n_sums: int, order: list[int], n_known: list[int | None], seen: list[Any]
-) -> Tree:
+def _tree(predictor: Any, k: int, order: list[int], n_known: list[int | None], seen: list[Any]) -> Tree:
     nodes = predictor.nodes
     if type(predictor) is not TreePredictor or set(nodes.dtype.names) - _NODE_FIELDS:
         raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
     leaf = nodes["is_leaf"].astype(bool)
     feature = np.where(leaf, LEAF, np.array(order)[np.where(leaf, 0, nodes["feature_idx"])])
-    values = np.zeros((len(nodes), n_sums))
-    values[:, k] = nodes["value"]
     left_categories = {}
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
         n = n_known[feature[node]]
         assert n is not None
-        bits = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
-        missing_left = bool(nodes["missing_go_to_left"][node])
-        trained = {int(code) for code in seen[int(nodes["feature_idx"][node])]}
-        left_categories[node] = frozenset(
-            code
-            for code in range(n + 1)
-            if (bool(bits[code // 32] >> (code % 32) & 1) or (code not in trained and missing_left) if code < n else missing_left)
-        )
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].tolist()
+        chosen = {code for code in range(n) if words[code // 32] >> code % 32 & 1}
+        if nodes["missing_go_to_left"][node]:  # and so do categories that training did not see
+            chosen |= set(range(n + 1)) - {int(code) for code in seen[nodes["feature_idx"][node]]}
+        left_categories[node] = frozenset(chosen)
     return Tree(
         feature=feature,
         threshold=nodes["num_threshold"],
         left=nodes["left"].astype(np.int64),
         right=nodes["right"].astype(np.int64),
-        values=values,
+        values=nodes["value"],
         missing_left=nodes["missing_go_to_left"].astype(bool),
         left_categories=left_categories,
+        adds_to=k,
     )

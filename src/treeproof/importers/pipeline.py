@@ -11,13 +11,17 @@ Numbers are float64, as in a frame or an array of floats. (Many transformers com
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
@@ -36,16 +40,25 @@ from sklearn.preprocessing import (
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.floats import FLOAT64
-from treeproof.forest import LEAF, Column, Forest, Label, Missing, Vote
-from treeproof.importers.selfcheck import check_against, check_scores, decoded
-from treeproof.importers.sklearn import require_fitted
+from treeproof.forest import LEAF, Column, Forest, Label, Missing, Rows, Vote
+from treeproof.importers import xgboost
+from treeproof.importers.pieces import Pieces, unfold
+from treeproof.importers.selfcheck import N_ROWS, boundary_rows, check_against, check_scores
+from treeproof.importers.sklearn import require_fitted, require_known, sequential
 
 TAKES = "scikit-learn's Pipeline that ends in one of these"
 
+# Each rounds the exact value of a function that never falls, or a few such in turn: so it never falls either.
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer)
 _ENCODERS = (OneHotEncoder, OrdinalEncoder)
-# Correctly rounded, or exact: these never fall.
-_RISING = {None, np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32, np.float64}
+_SAME = (None, np.asarray, np.float64)
+_RISING = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32)
+
+_Stage = tuple[Any, int, int]
+
+_ROWS_AT_ONCE = 10_000
+_REACH = 1e30
+"""Rows of the check on import stay within this, as many models refuse larger numbers."""
 
 
 def takes(model: Any) -> bool:
@@ -58,16 +71,13 @@ def load(model: Any, vote: Vote | None) -> Forest:
     from treeproof.importers import import_model
 
     require_fitted(model)
-    final = model.steps[-1][1]
+    steps, final = _flattened(model)
     inner = import_model(final, vote=vote)
-    if len(model.steps) == 1:
+    if not steps:
         return inner
-    route = _Route.through(model)
-    forest = _carry_back(inner, route)
-    if forest.sums is not None:
-        check_scores(forest, lambda rows: inner.add(inner.apply(route.transform(decoded(forest, rows, route.named, category=False)))))
-    if vote is None and (forest.sums is None or forest.sums.cuts != ()):
-        check_against(forest, lambda rows: model.predict(route.complete(decoded(forest, rows, route.named, category=False))))
+    route = _route(steps, final, inner)
+    forest = _carry_back(route)
+    _check(forest, route, vote)
     return forest
 
 
@@ -75,81 +85,85 @@ def probability(model: Any) -> Callable[[float], float] | None:
     """Return what the final estimator's importer returns."""
     from treeproof.importers import probability_of
 
-    return probability_of(model.steps[-1][1])
+    return probability_of(_flattened(model)[1])
+
+
+def _flattened(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers that predict runs through, and the final estimator, also of a pipeline in a pipeline."""
+    from treeproof.importers import unwrapped
+
+    steps: list[Any] = []
+    while isinstance(model, Pipeline):
+        require_known(model, "predict", [inspect.getattr_static(Pipeline, "predict")])
+        steps += [step for _, step in model.steps[:-1] if not _idle(step)]
+        model = unwrapped(model.steps[-1][1])
+    return steps, model
+
+
+def _idle(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a column of the final estimator comes from: a column of the input, and what it went through."""
+    """Where a column comes from: a column of the input, and what it went through.
+
+    `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with the
+    column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells whether the
+    number is in that bin. `root` says that negative numbers became missing on the way.
+    """
 
     column: int
-    encoder: tuple[Any, int] | None = None  # and the place of the column among those that it encodes
+    stages: tuple[_Stage, ...] = ()
+    encoder: tuple[Any, int] | None = None
+    bin: tuple[tuple[_Stage, ...], int] | None = None
     imputed: bool = False
+    root: bool = False
+
+    @property
+    def changed_by(self) -> str | None:
+        """Name of a step that changed numbers, not only missing values."""
+        return next((type(step).__name__ for step, _, _ in self.stages if type(step) is not SimpleImputer), None)
+
+    def through(self, step: Any, before: int, after: int) -> _Source:
+        """Return the column behind a numeric step."""
+        return dataclasses.replace(self, stages=(*self.stages, (step, before, after)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Route:
-    """The way from the input's columns to those of the final estimator."""
+def _follow(step: Any, inputs: list[_Source], met: list[_Source]) -> list[_Source]:
+    """Return the sources of a fitted step's output columns; UnsupportedModelError if one has several.
 
-    steps: Pipeline
-    names: list[str]
-    named: bool
-    sources: list[_Source]
-
-    @classmethod
-    def through(cls, model: Pipeline) -> _Route:
-        named = hasattr(model, "feature_names_in_")
-        names = [str(n) for n in model.feature_names_in_] if named else [f"x{j}" for j in range(model.n_features_in_)]
-        sources = [_Source(j) for j in range(len(names))]
-        for _, step in model.steps[:-1]:
-            sources = _follow(step, sources)
-        return cls(model[:-1], names, named, sources)
-
-    def complete(self, frame: Any) -> Any:
-        """Return a frame with all columns of the input; those that nothing is made of are empty."""
-        if not self.named:
-            return frame
-        return frame.reindex(columns=self.names)
-
-    def transform(self, frame: Any) -> Any:
-        """Return what the final estimator sees, as a dense array."""
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            found = self.steps.transform(self.complete(frame))
-        found = found.toarray() if hasattr(found, "toarray") else found
-        return found.to_numpy() if hasattr(found, "to_numpy") else np.asarray(found)
-
-
-def _follow(step: Any, inputs: list[_Source]) -> list[_Source]:
-    """Return the sources of a fitted step's output columns; UnsupportedModelError if one has several."""
-    if step is None or (isinstance(step, str) and step == "passthrough"):
+    Columns that a step takes are added to `met`, as some may be dropped later.
+    """
+    if _idle(step):
         return inputs
-    if isinstance(step, str) and step == "drop":
+    if (isinstance(step, str) and step == "drop") or not inputs:
         return []
-    if isinstance(step, Pipeline):
+    if _is(step, Pipeline):
         for _, part in step.steps:
-            inputs = _follow(part, inputs)
+            inputs = _follow(part, inputs, met)
         return inputs
-    if isinstance(step, ColumnTransformer):
-        return _follow_columns(step, inputs)
-    if isinstance(step, SelectorMixin):
+    if _is(step, ColumnTransformer):
+        return _follow_columns(step, inputs, met)
+    met += inputs
+    if isinstance(step, SelectorMixin) and _transform_of(step) is _transform_of(SelectorMixin):
         return [source for source, kept in zip(inputs, step.get_support(), strict=True) if kept]
-    if type(step) in _SCALERS:
-        return inputs
-    if type(step) is SimpleImputer:
+    if any(_is(step, scaler) for scaler in _SCALERS):
+        return [source.through(step, i, i) for i, source in enumerate(inputs)]
+    if _is(step, SimpleImputer):
         return _follow_imputer(step, inputs)
-    if type(step) is FunctionTransformer and step.func in _RISING:
-        return inputs
-    if type(step) is KBinsDiscretizer:
-        widths = step.n_bins_ if step.encode != "ordinal" else np.ones(len(inputs), dtype=int)
-        return [source for source, width in zip(inputs, widths, strict=True) for _ in range(width)]
-    if type(step) in _ENCODERS:
-        widths = step._n_features_outs if type(step) is OneHotEncoder else [1] * len(inputs)
-        return [
-            dataclasses.replace(source, encoder=source.encoder or (step, i))
-            for i, (source, width) in enumerate(zip(inputs, widths, strict=True))
-            for _ in range(width)
-        ]
+    if _is(step, FunctionTransformer) and not step.kw_args:
+        if any(step.func is function for function in _SAME):
+            return inputs
+        if any(step.func is function for function in _RISING):
+            root = step.func is np.sqrt
+            return [dataclasses.replace(s.through(step, i, i), root=s.root or root) for i, s in enumerate(inputs)]
+    if _is(step, KBinsDiscretizer):
+        return _follow_bins(step, inputs)
+    if any(_is(step, encoder) for encoder in _ENCODERS):
+        outputs = _follow_encoder(step, inputs)
+        met += outputs
+        return outputs
     name = type(step).__name__
     if isinstance(step, FunctionTransformer):
         name += f" of {getattr(step.func, '__name__', step.func)}"
@@ -159,57 +173,338 @@ def _follow(step: Any, inputs: list[_Source]) -> list[_Source]:
     )
 
 
-def _follow_columns(step: ColumnTransformer, inputs: list[_Source]) -> list[_Source]:
-    found: list[_Source | None] = [None] * sum(
-        part.stop - part.start for name, part in step.output_indices_.items()
-    )
-    for (name, transformer, _), columns in zip(step.transformers_, _chosen(step), strict=True):
+def _is(step: Any, known: type) -> bool:
+    """Return whether a step is of just this class, so that it transforms as that does."""
+    return type(step) is known and "transform" not in vars(step)
+
+
+def _transform_of(step: Any) -> Any:
+    return inspect.getattr_static(step, "transform")
+
+
+def _follow_columns(step: ColumnTransformer, inputs: list[_Source], met: list[_Source]) -> list[_Source]:
+    found: list[_Source | None] = [None] * sum(part.stop - part.start for part in step.output_indices_.values())
+    for name, transformer, _ in step.transformers_:
         part = step.output_indices_[name]
-        outputs = _follow(transformer, [inputs[j] for j in columns])
+        outputs = _follow(transformer, [inputs[j] for j in step._transformer_to_input_indices[name]], met)
         if len(outputs) != part.stop - part.start:
             raise UnsupportedModelError(
                 f"The part {name!r} of a ColumnTransformer must have outputs that can be followed. "
                 f"Expected {len(outputs)} columns, got {part.stop - part.start}."
             )
-        found[part.start : part.stop] = outputs
+        found[part] = outputs
     return [source for source in found if source is not None]
 
 
-def _chosen(step: ColumnTransformer) -> list[list[int]]:
-    """Return the input columns of each part, as places."""
-    places = step._transformer_to_input_indices
-    return [list(places[name]) for name, _, _ in step.transformers_]
-
-
 def _follow_imputer(step: SimpleImputer, inputs: list[_Source]) -> list[_Source]:
+    if step.missing_values is not None and step.missing_values == step.missing_values:
+        raise UnsupportedModelError(
+            f"SimpleImputer must replace NaN or None. Got missing_values={step.missing_values!r}; replace that by NaN "
+            "in the data, and train with missing_values=nan."
+        )
+    for source in inputs:
+        if source.root:
+            raise UnsupportedModelError(
+                "SimpleImputer must come before a square root, which makes missing values of negative numbers."
+            )
+    empty = (
+        [] if step.keep_empty_features else [i for i, value in enumerate(step.statistics_.tolist()) if value != value]
+    )
+    kept = [i for i in range(len(inputs)) if i not in empty]
     if step.add_indicator:
-        raise UnsupportedModelError("SimpleImputer must not add indicators of missing values. Got add_indicator=True.")
-    if not (isinstance(step.missing_values, float) and math.isnan(step.missing_values)) and step.missing_values is not None:
-        raise UnsupportedModelError(f"SimpleImputer must replace NaN or None. Got missing_values={step.missing_values!r}.")
-    empty = [isinstance(value, float) and math.isnan(value) for value in step.statistics_.tolist()]
-    kept = [source for source, gone in zip(inputs, empty, strict=True) if not gone or step.keep_empty_features]
-    return [dataclasses.replace(source, imputed=True) for source in kept]
+        kept += step.indicator_.features_.tolist()
+    return [dataclasses.replace(inputs[i].through(step, i, o), imputed=True) for o, i in enumerate(kept)]
 
 
-def _carry_back(inner: Forest, route: _Route) -> Forest:
-    """Return the forest over the input's columns that predicts what the inner one does after the transforms."""
-    if len(route.sources) != inner.n_columns:
+def _follow_bins(step: KBinsDiscretizer, inputs: list[_Source]) -> list[_Source]:
+    outputs = []
+    for i, source in enumerate(inputs):
+        if step.encode == "ordinal":
+            outputs.append(source.through(step, i, i))
+            continue
+        for k in range(int(step.n_bins_[i])):
+            binned = source.through(step, i, len(outputs))
+            outputs.append(dataclasses.replace(binned, bin=source.bin or (binned.stages, k)))
+    return outputs
+
+
+def _follow_encoder(step: Any, inputs: list[_Source]) -> list[_Source]:
+    widths = step._n_features_outs if type(step) is OneHotEncoder else [1] * len(inputs)
+    outputs = []
+    for i, (source, width) in enumerate(zip(inputs, widths, strict=True)):
+        if source.encoder is None:
+            if source.changed_by:
+                raise UnsupportedModelError(
+                    f"{type(step).__name__} must encode values of the input. Got what {source.changed_by} makes of them; "
+                    "explain the final estimator, on data as it sees it."
+                )
+            source = dataclasses.replace(source, encoder=(step, i))
+        outputs += [source.through(step, i, len(outputs) + k) for k in range(width)]
+    return outputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """A column of the input as the steps take it: numeric, or with labels, of which None stands for a missing value."""
+
+    name: str
+    labels: tuple[Label | None, ...] | None = None
+    dtype: Any = None  # of a numpy array, or "category" of pandas
+    missing_as: Any = math.nan
+
+    def values(self, given: Sequence[Any]) -> Any:
+        """Return values, numbers or labels, as the steps take them."""
+        if self.labels is None:
+            return np.array(given, dtype=np.float64)
+        if self.dtype == "category":
+            import pandas as pd
+
+            return pd.Categorical(list(given), categories=[label for label in self.labels if label is not None])
+        if self.dtype is None or any(value is None for value in given):
+            found = np.empty(len(given), dtype=object)
+            found[:] = [self.missing_as if value is None else value for value in given]
+            return found
+        return np.array(given, dtype=self.dtype)
+
+    @property
+    def default(self) -> Any:
+        """A value that the steps take."""
+        return 0.0 if self.labels is None else self.labels[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Route:
+    """The way from the input's columns to those of the final estimator."""
+
+    steps: Any
+    model: Any
+    inner: Forest
+    sources: tuple[_Source, ...]
+    inputs: tuple[_Input, ...]
+    used: frozenset[int]
+    """Columns of the input that any step takes."""
+    named: bool
+    absent_is_missing: bool
+    """Whether the final estimator takes what a sparse matrix does not hold for missing, as XGBoost does."""
+
+    def outputs(self, j: int) -> list[int]:
+        """Return the columns of the final estimator that are made of a column of the input."""
+        return [o for o, source in enumerate(self.sources) if source.column == j]
+
+    def table(self, given: Mapping[int, Sequence[Any]]) -> Any:
+        """Return rows as the pipeline takes them; columns that are not given hold what is always taken."""
+        n = max((len(values) for values in given.values()), default=1)
+        columns = {}
+        for j, seen in enumerate(self.inputs):
+            values = list(given.get(j, ()))
+            columns[seen.name] = seen.values(values + (n - len(values)) * [seen.default])
+        if self.named:
+            return _frame(columns)
+        numbers = all(values.dtype != object for values in columns.values())
+        return np.column_stack([values.astype(float if numbers else object) for values in columns.values()])
+
+    def seen(self, given: Mapping[int, Sequence[Any]]) -> Rows:
+        """Return what the final estimator sees, in its numbers; with categories by index, and NaN for missing."""
+        return self.narrow(self.made(given))
+
+    def narrow(self, made: Rows) -> Rows:
+        """Return rows in the final estimator's numbers."""
+        with np.errstate(over="ignore"):
+            rows: Rows = made.astype(self.inner.floats.dtype)
+        return np.clip(rows, -self.inner.floats.largest, self.inner.floats.largest)
+
+    def made(self, given: Mapping[int, Sequence[Any]], *, absent: bool = True) -> Rows:
+        """Return what the steps make of rows, as float64.
+
+        With `absent` false, what a sparse matrix does not hold is 0 in any case.
+        """
+        # Numbers beyond the largest one may occur on the way; a step that takes no such numbers need not refuse them here.
+        with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(assume_finite=True):
+            warnings.simplefilter("ignore")
+            found = self.steps.transform(self.table(given))
+        if hasattr(found, "toarray"):
+            rows = found.toarray().astype(np.float64)
+            if absent and self.absent_is_missing:
+                held = found.tocoo()
+                missing = np.ones(rows.shape, dtype=bool)
+                missing[held.row, held.col] = False
+                rows[missing] = np.nan
+            return rows
+        if isinstance(found, np.ndarray) and all(column.categories is None for column in self.inner.columns):
+            return found.astype(np.float64)
+        return np.column_stack([self._column(found, o) for o in range(self.inner.n_columns)])
+
+    def _column(self, found: Any, o: int) -> Any:
+        if hasattr(found, "iloc"):
+            column = found.iloc[:, o].to_numpy()
+        else:
+            column = np.asarray(found[:, o])
+        categories = self.inner.columns[o].categories
+        if categories is None:
+            return column.astype(np.float64)
+        codes = {category: code for code, category in enumerate(categories)}
+        labels = [None if value is None or value != value else value for value in column.tolist()]
+        unknown = [label for label in labels if label not in codes]
+        if unknown:
+            raise UnsupportedModelError(
+                f"What the steps make of {self.inputs[self.sources[o].column].name!r} must be a category that the final "
+                f"estimator knows. Got {unknown[0]!r}."
+            )
+        return np.array([codes[label] for label in labels], dtype=np.float64)
+
+    def predicts(self, given: Mapping[int, Sequence[Any]]) -> bool:
+        """Return whether the pipeline takes such a row."""
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                self.model.predict(self.table(given))
+        except (ValueError, TypeError):
+            return False
+        return True
+
+    def lost(self, j: int, row: Rows) -> bool:
+        """Return whether the final estimator would meet a missing value of a column in a row, and takes none."""
+        never = [o for o in self.outputs(j) if self.inner.columns[o].categories is None]
+        return any(np.isnan(row[o]) and self.inner.columns[o].missing == "never" for o in never)
+
+    def goes_left(self, o: int, nodes: Any, seen: Any) -> npt.NDArray[np.bool_]:
+        """Return, per value that the final estimator sees in its column o, and per node, whether it goes left."""
+        inner, values = self.inner, np.asarray(seen)[:, None]
+        if inner.columns[o].categories is None:
+            return np.where(np.isnan(values), inner.missing_left[nodes], values <= inner.threshold[nodes])
+        sets = [inner.subsets[s] for s in inner.subset[nodes].tolist()]
+        return np.array(
+            [[int(code) in chosen for chosen in sets] for code in np.asarray(seen).tolist()], dtype=np.bool_
+        )
+
+
+def _route(steps: list[Any], final: Any, inner: Forest) -> _Route:
+    """Return the way through fitted steps; UnsupportedModelError if it cannot be followed."""
+    names = getattr(steps[0], "feature_names_in_", None)
+    named = names is not None
+    names = [f"x{j}" for j in range(steps[0].n_features_in_)] if names is None else [str(name) for name in names]
+    sources, met = [_Source(j) for j in range(len(names))], []
+    for step in steps:
+        sources = _follow(step, sources, met)
+    if len(sources) != inner.n_columns:
         raise UnsupportedModelError(
             f"The final estimator must see the columns that the steps make. It sees {inner.n_columns}, "
-            f"they make {len(route.sources)}."
+            f"they make {len(sources)}."
         )
-    used = sorted({source.column for source in route.sources}) if route.named else list(range(len(route.names)))
-    columns = {j: _column(inner, route, j) for j in used}
+    parts = [(str(i), step) for i, step in enumerate(steps)]
+    route = _Route(
+        steps=Pipeline(parts),
+        model=Pipeline([*parts, ("final", sequential(final))]),
+        inner=inner,
+        sources=tuple(sources),
+        inputs=tuple(_input(name, j, sources, met, inner, named) for j, name in enumerate(names)),
+        used=frozenset(source.column for source in [*met, *sources]),
+        named=named,
+        absent_is_missing=xgboost.takes(final),
+    )
+    return dataclasses.replace(route, inputs=tuple(_usable(route, j) for j in range(len(names))))
+
+
+def _input(name: str, j: int, sources: list[_Source], met: list[_Source], inner: Forest, named: bool) -> _Input:
+    """Return a column of the input: with labels if it is encoded anywhere, else numeric."""
+    outputs = [(o, source) for o, source in enumerate(sources) if source.column == j]
+    categories: list[Any] = []
+    dtype: Any = None
+    for encoder, place in dict.fromkeys(s.encoder for s in met if s.column == j and s.encoder is not None):
+        categories += encoder.categories_[place].tolist()
+        dtype = encoder.categories_[place].dtype
+    for o, source in outputs:
+        native = inner.columns[o].categories
+        if native is None or source.encoder is not None:
+            continue
+        if source.changed_by:
+            raise UnsupportedModelError(
+                f"The final estimator takes {name!r} for categories, so they must be values of the input. "
+                f"Got what {source.changed_by} makes of them."
+            )
+        categories += native
+        dtype = "category" if named else None
+    if not categories:
+        return _Input(name)
+    if any(c is None for c in categories) and any(c != c for c in categories):
+        raise UnsupportedModelError(
+            f"Missing values must be of one kind. Column {name!r} has None and NaN as different categories; "
+            "replace one by the other, and train again."
+        )
+    labels = dict.fromkeys(None if c is None or c != c else c for c in categories)
+    if any(source.imputed for _, source in outputs):
+        labels[None] = None
+    if dtype != "category" and (dtype is None or dtype.kind not in "biuf"):
+        dtype = None
+    return _Input(
+        name, tuple(labels), dtype, None if any(c is None for c in categories) and dtype is None else math.nan
+    )
+
+
+def _usable(route: _Route, j: int) -> _Input:
+    """Return a column of the input, with only those labels that the pipeline takes."""
+    seen = route.inputs[j]
+    if seen.labels is None:
+        return seen
+    labels = [label for label in seen.labels if label is not None]
+    if not route.predicts({j: labels}):
+        labels = [label for label in labels if route.predicts({j: [label]})]
+    if not labels:
+        raise UnsupportedModelError(f"Column {seen.name!r} must have a category that all steps take. It has none.")
+    if None not in seen.labels:
+        return dataclasses.replace(seen, labels=tuple(labels))
+    known = dataclasses.replace(seen, labels=tuple(labels))
+    forms = []
+    for form in (seen.missing_as, None if seen.missing_as is not None else math.nan):
+        as_this = dataclasses.replace(seen, labels=(*labels, None), missing_as=form)
+        inputs = tuple(as_this if i == j else other for i, other in enumerate(route.inputs))
+        trial = dataclasses.replace(route, inputs=inputs)
+        if trial.predicts({j: [None]}):
+            row = trial.seen({j: [None]})[0]
+            if not trial.lost(j, row):
+                forms.append((as_this, row[route.outputs(j)]))
+        if seen.dtype is not None:
+            break  # an array of numbers, or of pandas' categories, has one kind of missing values
+    if len(forms) == 2 and not np.array_equal(forms[0][1], forms[1][1], equal_nan=True):
+        raise UnsupportedModelError(
+            f"None and NaN must mean the same. In column {seen.name!r} the steps tell them apart; replace one by the "
+            "other, and train again."
+        )
+    return forms[0][0] if forms else known
+
+
+def _missing_taken(route: _Route) -> set[int]:
+    """Return the numeric columns that may be missing: those with which the pipeline predicts, in a way that is known."""
+    numeric = [j for j, seen in enumerate(route.inputs) if seen.labels is None]
+    alone = {j: [math.nan if i == k else 0.0 for k in range(len(numeric))] for i, j in enumerate(numeric)}
+    try:
+        rows = route.seen(alone)
+    except (ValueError, TypeError):  # some step cannot even compute with a missing value
+        return {
+            j for j in numeric if route.predicts({j: [math.nan]}) and not route.lost(j, route.seen({j: [math.nan]})[0])
+        }
+    found = [j for j, row in zip(numeric, rows, strict=True) if not route.lost(j, row)]
+    if found and not route.predicts({j: [math.nan] for j in found}):
+        found = [j for j in found if route.predicts({j: [math.nan]})]
+    return set(found)
+
+
+def _carry_back(route: _Route) -> Forest:
+    """Return the forest over the input's columns that predicts what the inner one does after the transforms."""
+    inner = route.inner
+    used = [j for j in range(len(route.inputs)) if j in route.used or not route.named]
     place = {j: i for i, j in enumerate(used)}
-    default = {
-        columns[j].name: columns[j].categories[0] if columns[j].categories else 0.0  # type: ignore[index]
-        for j in used
-    }
-    probe = _Probe(route, inner, default)
+    columns = _columns(route, used)
     threshold, missing_left = inner.threshold.copy(), inner.missing_left.copy()
     feature, subset = inner.feature.copy(), np.full(inner.n_nodes, LEAF, dtype=np.int32)
     subsets: dict[frozenset[int], int] = {}
+    tests: dict[int, Pieces] = {}
     importances = np.zeros(len(used))
+    labelled = route.seen({j: columns[j].categories for j in used if columns[j].categories is not None})  # type: ignore[misc]
+    missing = route.seen(
+        {j: [math.nan] for j in used if columns[j].categories is None and columns[j].missing != "never"}
+    )
+    cuts = _Cuts(route, [j for j in used if columns[j].categories is None])
     for o, source in enumerate(route.sources):
         column = columns[source.column]
         importances[place[source.column]] += inner.importances[o]
@@ -218,16 +513,21 @@ def _carry_back(inner: Forest, route: _Route) -> Forest:
         if len(nodes) == 0:
             continue
         if column.categories is not None:
-            goes_left = probe.categories(column, o, nodes)
-            for node, flags in zip(nodes.tolist(), goes_left.T, strict=True):
+            sides = route.goes_left(o, nodes, labelled[: len(column.categories), o])
+            for node, flags in zip(nodes.tolist(), sides.T, strict=True):
                 chosen = frozenset(np.flatnonzero(flags).tolist())
                 subset[node] = subsets.setdefault(chosen, len(subsets))
-            threshold[nodes] = np.nan
-            missing_left[nodes] = False
+            threshold[nodes], missing_left[nodes] = np.nan, False
             continue
-        threshold[nodes] = probe.cuts(column, o, nodes)
-        missing_left[nodes] = column.missing != "never" and probe.missing(column, o, nodes)
-    return dataclasses.replace(
+        missing_left[nodes] = column.missing != "never" and route.goes_left(o, nodes, missing[:1, o])[0]
+        for node, test in zip(nodes.tolist(), cuts.tests(o, nodes), strict=True):
+            if len(test.cuts) == 0:
+                threshold[node] = FLOAT64.largest if test.left[0] else -math.inf
+            else:
+                threshold[node] = test.cuts[0]
+                if test.left != (True, False):
+                    tests[node] = test
+    forest = dataclasses.replace(
         inner,
         feature=feature,
         threshold=threshold,
@@ -238,115 +538,197 @@ def _carry_back(inner: Forest, route: _Route) -> Forest:
         missing_left=missing_left,
         numbers="float64",
     )
+    return unfold(forest, tests) if tests else forest
 
 
-def _column(inner: Forest, route: _Route, j: int) -> Column:
-    """Return a column of the input: categorical if it is encoded anywhere, else numeric."""
-    name = route.names[j]
-    outputs = [(o, source) for o, source in enumerate(route.sources) if source.column == j]
-    encoders = [source.encoder for _, source in outputs if source.encoder is not None]
-    imputed = any(source.imputed for _, source in outputs)
-    if not encoders:
-        if not outputs:
-            return Column(name, missing="possible")
-        kinds = {inner.columns[o].missing for o, _ in outputs}
-        ways: list[Missing] = ["expected" if source.imputed else inner.columns[o].missing for o, source in outputs]
-        missing: Missing = "never" if "never" in ways else "expected" if imputed or "expected" in kinds else "possible"
-        return Column(name, missing=missing)
-    labels: list[Label | None] = []
-    for encoder, place in encoders:
-        for category in encoder.categories_[place].tolist():
-            gone = category is None or (isinstance(category, float) and math.isnan(category))
-            if (None if gone else category) not in labels:
-                labels.append(None if gone else category)
-    if imputed and None not in labels:
-        labels.append(None)
-    return Column(name, tuple(labels))
+def _columns(route: _Route, used: list[int]) -> dict[int, Column]:
+    taken = _missing_taken(route)
+    columns = {}
+    for j in used:
+        seen, outputs = route.inputs[j], route.outputs(j)
+        made_for = any(route.sources[o].imputed or route.inner.columns[o].missing == "expected" for o in outputs)
+        missing: Missing = "never" if j not in taken else "expected" if made_for else "possible"
+        columns[j] = Column(seen.name, seen.labels, missing)
+    return columns
 
 
-@dataclass(frozen=True, eq=False)
-class _Probe:
-    """Asks the transformers where values of one column go at nodes of the inner forest, all other columns fixed."""
+class _Cuts:
+    """Where numbers of the input's columns begin to go right, for all splits of the inner forest at once."""
 
-    route: _Route
-    inner: Forest
-    default: dict[str, Any]
+    def __init__(self, route: _Route, numeric: list[int]) -> None:
+        self.route, inner = route, route.inner
+        columns = [o for j in numeric for o in route.outputs(j) if route.sources[o].bin is None]
+        ends = {o: np.unique(inner.threshold[inner.feature == o]) for o in columns}
+        ends = {o: np.append(-np.inf, values) for o, values in ends.items() if len(values)}
+        found = self._cuts(ends, route.narrow)
+        self.cuts = {o: dict(zip(ends[o].tolist(), cuts.tolist(), strict=True)) for o, cuts in found.items()}
+        zeros = {}
+        if route.absent_is_missing and np.isnan(route.made({})).any():
+            zeros = self._cuts({o: np.array([-5e-324, 0.0]) for o in ends}, lambda made: made)
+        # Numbers that become missing: those below a square root, and those that a sparse matrix does not hold.
+        self.lost = {o: [(-math.inf, cuts[-math.inf])] for o, cuts in self.cuts.items() if route.sources[o].root}
+        for o, (low, high) in zeros.items():
+            if low < high and np.isnan(route.made({route.sources[o].column: [high]})[0, o]):
+                self.lost.setdefault(o, []).append((float(low), float(high)))
 
-    def goes_left(self, column: Column, o: int, values: Sequence[Any], nodes: Any) -> Any:
-        """Return, per value and node, whether the value goes left; `nodes` is a row, or one row for each value."""
-        seen = self.route.transform(self._frame(column, values))[:, o].astype(self.inner.floats.dtype)[:, None]
-        missing = np.isnan(seen.astype(float))
-        at = np.broadcast_to(nodes, (len(values), np.shape(nodes)[-1]))
-        categories = self.inner.columns[o].categories
-        if categories is None:
-            return np.where(missing, self.inner.missing_left[at], seen <= self.inner.threshold[at])
-        codes = [categories.index(None if math.isnan(v) else v) for v in seen[:, 0].tolist()]
-        sets = self.inner.subsets
-        return np.array([[c in sets[s] for s in self.inner.subset[row]] for c, row in zip(codes, at, strict=True)])
+    def _cuts(
+        self, ends: Mapping[int, npt.NDArray[Any]], narrow: Callable[[Rows], Rows]
+    ) -> dict[int, npt.NDArray[np.float64]]:
+        """Return, per column of the inner forest and end, the largest number that is not seen above that end."""
+        column = {o: self.route.sources[o].column for o in ends}
 
-    def categories(self, column: Column, o: int, nodes: Any) -> Any:
-        """Return, per category and node, whether the category goes left."""
-        assert column.categories is not None
-        return self.goes_left(column, o, column.categories, nodes)
+        def reached(numbers: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.bool_]]:
+            given: dict[int, list[float]] = {}
+            places = {}
+            for o, values in numbers.items():  # what is made of one column of the input is asked in different rows
+                asked = given.setdefault(column[o], [])
+                places[o] = slice(len(asked), len(asked) + values.size)
+                asked += values.ravel().tolist()
+            seen = narrow(self.route.made(given, absent=False))
+            return {o: ~(seen[places[o], o].reshape(numbers[o].shape) > ends[o][:, None]) for o in numbers}
 
-    def missing(self, column: Column, o: int, nodes: Any) -> Any:
-        """Return, per node, whether a missing value goes left."""
-        return self.goes_left(column, o, [math.nan], nodes)[0]
+        return _bisect(reached, {o: len(values) for o, values in ends.items()})
 
-    def cuts(self, column: Column, o: int, nodes: Any) -> Any:
-        """Return, per node, the largest number that goes left, found by bisection over all float64 at once."""
-        unique, inverse = np.unique(self.inner.threshold[nodes], return_inverse=True)
-        first = np.array([nodes[np.flatnonzero(inverse == i)[0]] for i in range(len(unique))])
+    def tests(self, o: int, nodes: Any) -> list[Pieces]:
+        """Return, per node that splits the inner forest's column o, which numbers of the input go left."""
+        if self.route.sources[o].bin is not None:
+            return self._of_bin(o, nodes)
+        inner, lost = self.route.inner, self.lost.get(o, [])
+        tests = []
+        for end, missing in zip(inner.threshold[nodes].tolist(), inner.missing_left[nodes].tolist(), strict=True):
+            cut = self.cuts[o][end]
+            ends = sorted({cut, *(x for pair in lost for x in pair)})
+            sides = [missing if any(low < x <= high for low, high in lost) else x <= cut for x in [*ends, math.inf]]
+            tests.append(Pieces.of(ends, sides))
+        return tests
 
-        def left(values: Any) -> Any:
-            return self.goes_left(column, o, values.tolist(), first[:, None])[:, 0]
+    def _of_bin(self, o: int, nodes: Any) -> list[Pieces]:
+        """Return the tests of a column that tells whether a number is in a certain bin."""
+        found = self.route.sources[o].bin
+        assert found is not None
+        stages, k = found
+        *before, (step, place, _) = stages
+        edges = step.bin_edges_[place][1:-1]
 
-        low = np.full(len(first), _place(-FLOAT64.largest), dtype=object)
-        high = np.full(len(first), _place(FLOAT64.largest), dtype=object)
-        none, every = ~left(_numbers(low)), left(_numbers(high))
-        while (high - low > 1).any():
-            middle = (low + high) // 2
-            goes = left(_numbers(middle))
-            low, high = np.where(goes, middle, low), np.where(goes, high, middle)
-        self._check_rise(column, o, first, low)
-        cut = np.where(every, FLOAT64.largest, np.where(none, -np.inf, _numbers(low)))
-        return cut[inverse]
+        def bins(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            reached = _replay(before, numbers.ravel()).reshape(numbers.shape)
+            return np.searchsorted(edges, np.where(np.isnan(reached), -np.inf, reached), side="right")
 
-    def _check_rise(self, column: Column, o: int, nodes: Any, low: Any) -> None:
-        """Refuse transforms that fall: beside each cut, and far from it, smaller numbers must go left, larger right."""
-        for step in (1, 2, 3, 64, 2**20, 2**40, 2**52):
-            for sign in (-1, 1):
-                places = np.clip(low + (sign > 0) + sign * (step - 1), _place(-FLOAT64.largest), _place(FLOAT64.largest))
-                goes = self.goes_left(column, o, _numbers(places).tolist(), nodes[:, None])[:, 0]
-                expected = places <= low
-                inside = (low > _place(-FLOAT64.largest)) & (low < _place(FLOAT64.largest) - 1)
-                if (inside & (goes != expected)).any():
-                    raise UnsupportedModelError(
-                        f"What is made of column {column.name!r} must never fall as it rises. It does; explain the final "
-                        "estimator, on data as it sees it."
-                    )
+        key = (id(step), place)
+        if key not in self._edges:
+            self._edges[key] = _bisect(
+                lambda asked: {0: bins(asked[0]) <= np.arange(len(edges))[:, None]}, {0: len(edges)}
+            )[0]
+        cuts = np.concatenate([[-np.inf], self._edges[key], [np.inf]])
+        points = np.unique(np.concatenate([[0.0], cuts[1:-1], np.nextafter(cuts[1:-1], np.inf)]))
+        points = points[np.abs(points) < FLOAT64.largest]
+        inside = bins(points) == k
+        seen = self.route.seen({self.route.sources[o].column: points.tolist()})[:, o]
+        sides = {}
+        for side in (True, False):
+            values = np.unique(seen[inside == side])
+            if len(values) > 1:
+                raise UnsupportedModelError("KBinsDiscretizer must give each bin its own column. It does not.")
+            left = self.route.goes_left(o, nodes, values if len(values) else [0.0])[0]
+            sides[side] = left.tolist()
+        low, high = cuts[k], cuts[k + 1]
+        return [
+            Pieces.of([low, high], [outside, within, outside])
+            for within, outside in zip(sides[True], sides[False], strict=True)
+        ]
 
-    def _frame(self, column: Column, values: Sequence[Any]) -> Any:
-        """Return rows that differ in one column only, as the pipeline takes them."""
-        given = [math.nan if value is None else value for value in values]
-        data = {name: given if name == column.name else [value] * len(given) for name, value in self.default.items()}
-        if not self.route.named:
-            kind = float if all(isinstance(v, float | int) for v in self.default.values()) else object
-            return np.array(list(data.values()), dtype=kind).T
-        import pandas as pd
-
-        return pd.DataFrame(data)
-
-
-def _place(value: float) -> int:
-    """Return the place of a float64 in the order of all of them."""
-    bits = int(np.float64(value).view(np.int64))
-    return bits if bits >= 0 else -(bits & 0x7FFFFFFFFFFFFFFF)
+    @cached_property
+    def _edges(self) -> dict[tuple[int, int], npt.NDArray[Any]]:
+        return {}
 
 
-def _numbers(places: Any) -> Any:
+def _replay(stages: Sequence[_Stage], numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return what becomes of numbers of one column in these steps, asked of the steps themselves."""
+    for step, before, after in stages:
+        matrix = np.zeros((len(numbers), step.n_features_in_))
+        matrix[:, before] = numbers
+        names = getattr(step, "feature_names_in_", None)
+        table = matrix if names is None else _frame(dict(zip(names, matrix.T, strict=True)))
+        with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(assume_finite=True):
+            warnings.simplefilter("ignore")
+            found = step.transform(table)
+        found = found.toarray() if hasattr(found, "toarray") else found
+        numbers = np.asarray(found)[:, after].astype(np.float64)
+    return numbers
+
+
+def _bisect(
+    reached: Callable[[Mapping[int, npt.NDArray[Any]]], Mapping[int, npt.NDArray[np.bool_]]], sizes: Mapping[int, int]
+) -> dict[int, npt.NDArray[np.float64]]:
+    """Return, for each of several arrays of questions, the largest float64 that has not gone past each of them.
+
+    That is -inf if all have, and the largest number if none has. `reached` is given some numbers for each question, and
+    tells of each whether it has not gone past: true up to some number, and false behind it.
+    """
+    low = {o: np.full((n, 1), _place(-FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
+    high = {o: np.full((n, 1), _place(FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
+    if not low:
+        return {}
+    never = {o: ~flags for o, flags in reached({o: _numbers(places) for o, places in low.items()}).items()}
+    always = reached({o: _numbers(places) for o, places in high.items()})
+    # Steps cost more than rows do, so each question is asked for many numbers at once.
+    ways = np.arange(1, 1 + min(255, max(1, _ROWS_AT_ONCE // sum(sizes.values()))), dtype=np.uint64)
+    while any((high[o] - low[o] > 1).any() for o in low):
+        step = {o: np.maximum(1, (high[o] - low[o]) // np.uint64(len(ways) + 1)) for o in low}
+        places = {o: np.minimum(low[o] + step[o] * ways, np.maximum(high[o] - 1, low[o])) for o in low}
+        flags = reached({o: _numbers(places[o]) for o in low})
+        for o in low:
+            count = np.sum(flags[o], axis=1, keepdims=True)
+            ends = np.hstack([low[o], places[o], high[o]])
+            low[o], high[o] = np.take_along_axis(ends, count, axis=1), np.take_along_axis(ends, count + 1, axis=1)
+    found = {o: np.where(always[o], FLOAT64.largest, np.where(never[o], -np.inf, _numbers(low[o]))) for o in low}
+    return {o: cuts[:, 0] for o, cuts in found.items()}
+
+
+_ZERO = np.uint64(2**63)
+
+
+def _place(value: float) -> np.uint64:
+    """Return the place of a float64 in the order of all of them; zero is in the middle."""
+    size = np.abs(np.float64(value)).view(np.uint64)
+    return _ZERO - size if value < 0 else _ZERO + size
+
+
+def _numbers(places: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
     """Return the float64 at each place."""
-    integers = np.array([abs(int(place)) for place in places], dtype=np.int64)
-    return np.where(np.array([place < 0 for place in places]), -1.0, 1.0) * integers.view(np.float64)
+    negative = places < _ZERO
+    sizes = np.where(negative, _ZERO - places, places - _ZERO).view(np.float64)
+    return np.where(negative, -sizes, sizes)
 
 
+def _frame(columns: Mapping[str, Any]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:  # the model was trained with a frame of another library
+        import polars as pd
+    return pd.DataFrame(dict(columns))
+
+
+def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:
+    """Compare the forest with the pipeline, and its sums with those of the final estimator's forest."""
+    indices = {seen.name: j for j, seen in enumerate(route.inputs)}
+
+    def given(rows: Rows) -> dict[int, list[Any]]:
+        return {
+            indices[column.name]: rows[:, i].tolist()
+            if column.categories is None
+            else [column.categories[int(code)] for code in rows[:, i]]
+            for i, column in enumerate(forest.columns)
+        }
+
+    rows = boundary_rows(forest, N_ROWS)
+    numeric = [column.categories is None for column in forest.columns]
+    rows[:, numeric] = np.clip(rows[:, numeric], -_REACH, _REACH)
+    if forest.sums is not None:
+        check_scores(forest, lambda rows: route.inner.add(route.inner.route(route.seen(given(rows)))), rows)
+    if vote is not None:
+        return
+    if forest.sums is not None and forest.sums.cuts == ():
+        check_scores(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)
+    else:
+        check_against(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)

@@ -19,9 +19,9 @@ N_ROWS = 128
 _SHARE_MISSING = 0.1
 
 
-def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
+def check_against(forest: Forest, predict: Callable[[Any], Any], rows: Rows | None = None) -> None:
     """Raise ImportMismatchError unless `predict` gives the forest's labels on rows on and beside its thresholds."""
-    rows = boundary_rows(forest, N_ROWS)
+    rows = boundary_rows(forest, N_ROWS) if rows is None else rows
     # scikit-learn adds up all values to see whether they are finite, which may overflow.
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -35,9 +35,9 @@ def check_against(forest: Forest, predict: Callable[[Any], Any]) -> None:
             )
 
 
-def check_scores(forest: Forest, scores: Callable[[Any], Any]) -> None:
+def check_scores(forest: Forest, scores: Callable[[Any], Any], rows: Rows | None = None) -> None:
     """Raise ImportMismatchError unless `scores` gives the forest's sums, bit for bit, on rows as above."""
-    rows = boundary_rows(forest, N_ROWS, seed=1)
+    rows = boundary_rows(forest, N_ROWS, seed=1) if rows is None else rows
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         expected = np.asarray(scores(rows))
@@ -87,7 +87,7 @@ def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
             rows[:, j] = rng.integers(len(column.categories), size=n_rows)
             continue
         thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(floats.dtype)
-        thresholds = thresholds[np.isfinite(thresholds)]
+        thresholds = thresholds[np.abs(thresholds) < floats.largest]  # at or beyond it, no number is parted from another
         if len(thresholds) == 0:
             thresholds = np.zeros(1, dtype=floats.dtype)
         on = rng.choice(thresholds, size=n_rows)

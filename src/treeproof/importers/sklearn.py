@@ -114,7 +114,7 @@ def _load_regressor(model: Any) -> Forest:
         vote="sum",
         sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
     )
-    check_scores(forest, _sequential(model).predict)
+    check_scores(forest, sequential(model).predict)
     return forest
 
 
@@ -196,7 +196,7 @@ def nodes_of(tree: Any) -> Any:
 def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
     """Return the function whose values the forest must reproduce, computed by scikit-learn alone."""
     if vote is None:
-        return _sequential(model).predict
+        return sequential(model).predict
 
     def predict(X: Any) -> Any:
         leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]
@@ -212,7 +212,7 @@ def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
     return predict
 
 
-def _sequential(model: Any) -> Any:
+def sequential(model: Any) -> Any:
     """Return the model, without several jobs: these add in any order, and the guarantee is for tree order."""
     sequential = copy.copy(model)
     if hasattr(sequential, "n_jobs"):

@@ -1,30 +1,44 @@
-"""XGBoost's tree boosters: XGBClassifier, XGBRFClassifier, XGBRegressor, XGBRFRegressor, Booster, and their JSON files.
+"""XGBoost's tree boosters: XGBClassifier, XGBRFClassifier, XGBRegressor, XGBRFRegressor, Booster, and their files.
 
-Inputs are rounded to float32 and go left iff x < threshold; a missing one goes the way each split has for it. Leaf values
-are added in float32 to the intercept. The second of two classes wins iff the float32 probability of the sum is > 0.5; of
-several, the first with the largest softmax. Intercept and cut-off are asked of XGBoost itself, where it is at hand.
+Inputs are rounded to float32 and go left iff x < threshold; a missing one goes the way each split has for it. Leaf
+values are added in float32 to the intercept. The second of two classes wins iff the float32 probability of the sum is
+> 0.5; of several, the first with the largest softmax, or, with the objective multi:softmax, the first with the largest
+sum. For a model at hand, intercept and cut-off are asked of XGBoost itself; for a file, they are computed as it does.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treeproof.errors import ForestFormatError, InputError, NotFittedError, UnsupportedModelError
+from treeproof.errors import ForestFormatError, NotFittedError, UnsupportedModelError
 from treeproof.floats import FLOAT32, smallest_reaching
-from treeproof.forest import LEAF, Column, Forest, Label, Sums, Vote
-from treeproof.importers.assemble import Tree, assemble, in_order, split_counts
+from treeproof.forest import LEAF, Column, Forest, Sums, Vote
+from treeproof.importers.assemble import (
+    Tree,
+    assemble,
+    in_order,
+    refuse_any_vote,
+    require_columns,
+    require_methods,
+    split_counts,
+)
 from treeproof.importers.selfcheck import check_against, check_scores
 
 TAKES = "XGBoost's XGBClassifier, XGBRegressor, their random forests, and Booster"
 
-_TWO_CLASSES = {"binary:logistic"}
-_CLASSES = {"multi:softprob"}
-_SCORES = {"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"}
+_TWO_CLASSES = "binary:logistic"
+_CLASSES = ("multi:softprob", "multi:softmax")
+_SCORES = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
+
+MOST_COLUMNS, MOST_CLASSES = 1_000_000, 10_000
+
+Link = Callable[[float], float]
 
 
 def takes(model: Any) -> bool:
@@ -39,190 +53,284 @@ def load(model: Any, vote: Vote | None) -> Forest:
     """Return the forest of a fitted model; its sums and labels are checked against the model's."""
     import xgboost
 
-    if vote is not None:
-        raise InputError(f"Boosted trees take no vote. Got vote={vote!r}; leave it out to explain the model's predict.")
-    booster = _booster(model)
-    document = json.loads(booster.save_raw("json"))
-    classes = None
-    if isinstance(model, xgboost.XGBClassifier):
-        classes = np.asarray(model.classes_)
-        for method in ("predict", "predict_proba"):
-            if getattr(type(model), method) is not getattr(xgboost.XGBClassifier, method):
-                raise UnsupportedModelError(f"{type(model).__name__} has its own '{method}', which treeproof does not know.")
-    missing = getattr(model, "missing", math.nan)
-    if isinstance(model, xgboost.XGBModel) and not (missing is None or math.isnan(missing)):
-        raise UnsupportedModelError(f"Missing values must be NaN. Got missing={missing!r}.")
-    forest = _read(document, classes, _start(document))
-    check_scores(forest, lambda rows: booster.predict(_matrix(rows, booster), output_margin=True))
-    if classes is not None:
-        check_against(forest, lambda rows: model.predict(rows))
-    elif forest.sums is not None and forest.sums.cuts != ():
-        check_against(forest, lambda rows: _labels_of(booster.predict(_matrix(rows, booster)), forest))
+    refuse_any_vote(vote)
+    booster, learner = _fitted(model)
+    blank = _blank(learner)
+    forest = _forest(learner, _intercept(blank, learner), _link(blank, learner))
+    if isinstance(model, xgboost.Booster):
+        check_scores(forest, lambda rows: booster.predict(_matrix(rows, booster), output_margin=True))
+        if learner.objective not in _SCORES:
+            check_against(forest, lambda rows: _labels_of(booster.predict(_matrix(rows, booster)), learner))
+    else:
+        check_scores(forest, lambda rows: model.predict(rows, output_margin=True))
+        if learner.objective not in _SCORES:
+            check_against(forest, model.predict)
     return forest
 
 
 def from_json(document: Any) -> Forest:
-    """Return the forest of a model that XGBoost saved as JSON; its classes are 0, 1, ... ."""
+    """Return the forest of a model that XGBoost saved as JSON; its classes are 0, 1, ... .
+
+    XGBoost is not needed. ForestFormatError or UnsupportedModelError names what is wrong with any other document.
+    """
     try:
-        return _read(document, None, _start(document))
+        learner = _read(document)
+        return _forest(learner, _start(learner), _sigmoid)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        if isinstance(error, ForestFormatError | UnsupportedModelError):
+            raise
         raise ForestFormatError(f"The XGBoost model is damaged: {type(error).__name__}: {error}.") from error
 
 
-def probability(model: Any) -> Callable[[float], float] | None:
+def probability(model: Any) -> Link | None:
     """Return the function from the sum to the probability of the second class."""
-    document = json.loads(_booster(model).save_raw("json"))
-    return _link(document) if document["learner"]["objective"]["name"] in _TWO_CLASSES else None
+    _, learner = _fitted(model)
+    return _link(_blank(learner), learner) if learner.objective == _TWO_CLASSES else None
 
 
-def _booster(model: Any) -> Any:
-    """Return the booster of the trees that the model predicts with."""
-    if not hasattr(model, "get_booster"):
-        return model
+@dataclass(frozen=True, slots=True, eq=False)
+class _Learner:
+    """What a saved model says about itself, as far as predictions depend on it."""
+
+    document: Any
+    objective: str
+    n_columns: int
+    n_sums: int
+    names: list[str]
+    base_score: str
+    trees: Sequence[Any]
+    tree_info: Sequence[Any]
+
+
+def _fitted(model: Any) -> tuple[Any, _Learner]:
+    """Return a fitted model's booster, of the trees that it predicts with, and what it says about itself."""
+    import xgboost
+
     try:
-        booster = model.get_booster()
-    except Exception as error:  # XGBoost's own NotFittedError is scikit-learn's or its own, by version
+        booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
+        learner = _read(json.loads(booster.save_raw("json")))
+    except (ValueError, xgboost.core.XGBoostError) as error:  # scikit-learn's NotFittedError is a ValueError
+        if isinstance(error, ForestFormatError | UnsupportedModelError):
+            raise
         raise NotFittedError(
             f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
             "call its fit(X, y) first."
         ) from error
+    if isinstance(model, xgboost.Booster):
+        return booster, learner
+    classifier = isinstance(model, xgboost.XGBClassifier)
+    if classifier == (learner.objective in _SCORES) or callable(model.objective):
+        raise UnsupportedModelError(
+            f"The objective must fit the model. Got a {type(model).__name__} with objective {model.objective!r}, "
+            f"saved as {learner.objective!r}."
+        )
+    base = xgboost.XGBClassifier if classifier else xgboost.XGBModel
+    require_methods(model, base, ("predict", "get_booster", "_get_iteration_range"))
+    missing = model.missing
+    if not (missing is None or (isinstance(missing, float) and math.isnan(missing))):
+        raise UnsupportedModelError(f"Missing values must be NaN. Got missing={missing!r}.")
+    if classifier and learner.n_sums != (1 if model.n_classes_ == 2 else model.n_classes_):
+        raise UnsupportedModelError(
+            f"There must be one sum for two classes, or one for each of several. Got {learner.n_sums} for "
+            f"{model.n_classes_} classes: XGBClassifier takes it for several labels at once."
+        )
     try:
-        last = model.best_iteration  # set by early stopping
+        n_rounds = model.best_iteration + 1  # set by early stopping
     except AttributeError:
-        return booster
-    return booster[: last + 1]
+        return booster, learner
+    if n_rounds < booster.num_boosted_rounds():
+        booster = booster[:n_rounds]
+        learner = _read(json.loads(booster.save_raw("json")))
+    return booster, learner
 
 
-def _read(document: Any, classes: Any, start: tuple[float, ...]) -> Forest:
+def _read(document: Any) -> _Learner:
+    """Return what a document says; refuse what cannot be followed."""
     learner = document["learner"]
-    objective, trees = learner["objective"]["name"], _trees(learner)
-    n_columns = int(learner["learner_model_param"]["num_feature"])
-    names = learner.get("feature_names") or [f"x{j}" for j in range(n_columns)]
-    n_classes = max(2, int(learner["learner_model_param"]["num_class"]))
-    if not 0 < n_columns < 2**31 or n_classes > 10_000:
-        raise ForestFormatError(f"The model must have some columns and classes. Got {n_columns} and {n_classes}.")
-    if objective in _SCORES:
+    booster, objective, parameters = (
+        learner["gradient_booster"],
+        learner["objective"]["name"],
+        learner["learner_model_param"],
+    )
+    if booster["name"] != "gbtree":
+        raise UnsupportedModelError(f"The booster must be gbtree. Got {booster['name']!r}.")
+    known = [_TWO_CLASSES, *_CLASSES, *_SCORES]
+    if objective not in known:
+        raise UnsupportedModelError(f"The objective must be one of {known}. Got {objective!r}.")
+    n_columns, n_classes = _whole(parameters["num_feature"]), _whole(parameters["num_class"])
+    if _whole(parameters.get("num_target", 1)) > 1:
+        raise UnsupportedModelError(
+            f"The model must have one output. Got {parameters['num_target']} targets, or labels at once."
+        )
+    names = learner.get("feature_names") or []
+    if not 0 < n_columns <= MOST_COLUMNS or (names and len(names) != n_columns):
+        raise ForestFormatError(
+            f"Each column must have a name, or none. Got {n_columns} columns and {len(names)} names."
+        )
+    if (objective in _CLASSES and not 2 <= n_classes <= MOST_CLASSES) or (objective not in _CLASSES and n_classes > 1):
+        raise ForestFormatError(f"The objective {objective} must have its number of classes. Got {n_classes}.")
+    if "c" in (learner.get("feature_types") or []):
+        raise _categorical()
+    model = booster["model"]
+    if not isinstance(model["trees"], list) or not isinstance(model["tree_info"], list):
+        raise ForestFormatError("Trees must be a list.")
+    return _Learner(
+        document,
+        objective,
+        n_columns,
+        max(1, n_classes),
+        [_text(name) for name in names] or [f"x{j}" for j in range(n_columns)],
+        str(parameters["base_score"]),
+        model["trees"],
+        model["tree_info"],
+    )
+
+
+def _forest(learner: _Learner, start: tuple[float, ...], link: Link) -> Forest:
+    trees = [
+        _tree(tree, _whole(k), learner, number)
+        for number, (tree, k) in enumerate(zip(learner.trees, learner.tree_info, strict=True))
+    ]
+    if learner.objective in _SCORES:
         labels: Any = np.array(["any score"])
         sums = Sums(start, "float32", cuts=())
-    elif objective in _TWO_CLASSES:
-        labels = np.arange(2) if classes is None else classes
-        sums = Sums(start, "float32", cuts=(_cut(document),))
-    elif objective in _CLASSES:
-        labels = np.arange(n_classes) if classes is None else classes
-        sums = Sums(start, "float32", softmax=True)
+    elif learner.objective == _TWO_CLASSES:
+        labels = np.arange(2)
+        cut = smallest_reaching(lambda total: link(total) > 0.5, -1.0, 1.0, FLOAT32)
+        sums = Sums(start, "float32", cuts=(cut,))
     else:
-        known = sorted(_TWO_CLASSES | _CLASSES | _SCORES)
-        raise UnsupportedModelError(f"The objective must be one of {known}. Got {objective!r}.")
+        labels = np.arange(learner.n_sums)
+        sums = Sums(start, "float32", softmax=learner.objective == "multi:softprob")
     return assemble(
         trees,
         classes=labels,
-        columns=[Column(str(name), missing="expected") for name in names],
-        importances=split_counts(trees, n_columns),
+        columns=[Column(name, missing="expected") for name in learner.names],
+        importances=split_counts(trees, learner.n_columns),
         vote="sum",
         sums=sums,
     )
 
 
-def _trees(learner: Any) -> list[Tree]:
-    booster = learner["gradient_booster"]
-    if booster["name"] != "gbtree":
-        raise UnsupportedModelError(f"The booster must be gbtree. Got {booster['name']!r}.")
-    model = booster["model"]
-    n_sums = max(1, int(learner["learner_model_param"]["num_class"]))
-    return [_tree(tree, int(k), n_sums, i) for i, (tree, k) in enumerate(zip(model["trees"], model["tree_info"], strict=True))]
-
-
-def _tree(tree: Any, k: int, n_sums: int, number: int) -> Tree:
-    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+def _tree(tree: Any, k: int, learner: _Learner, number: int) -> Tree:
+    if _whole(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnsupportedModelError("Trees must have one output each. Got multi_strategy='multi_output_tree'.")
     if any(tree.get("split_type", [])):
-        raise UnsupportedModelError(
-            "Splits must be on numbers. Got categorical ones (enable_categorical=True); encode categories before training, "
-            "or use LightGBM or HistGradientBoosting."
-        )
-    if not 0 <= k < n_sums:
-        raise ForestFormatError(f"A tree must be of one of the {n_sums} classes. Got {k}.")
-    left, right = [int(c) for c in tree["left_children"]], [int(c) for c in tree["right_children"]]
+        raise _categorical()
+    if not 0 <= k < learner.n_sums:
+        raise ForestFormatError(f"Tree {number} must be of one of {learner.n_sums} classes. Got {k}.")
+    left, right = ([_whole(c) for c in _list(tree, key)] for key in ("left_children", "right_children"))
     order = in_order(left, right, f"Tree {number}")
     place = {node: i for i, node in enumerate(order)}
-    leaf = np.array([left[node] < 0 for node in order])
-    condition = np.array([tree["split_conditions"][node] for node in order], dtype=np.float32)
-    values = np.zeros((len(order), n_sums))
-    values[:, k] = condition
+    conditions, features, default = (_list(tree, key) for key in ("split_conditions", "split_indices", "default_left"))
+    feature = [LEAF if left[node] < 0 else _whole(features[node]) for node in order]
+    require_columns(feature, learner.n_columns, f"Tree {number}")
+    with np.errstate(over="ignore"):
+        condition = np.array([_number(conditions[node]) for node in order], dtype=np.float32)
+        below = np.nextafter(condition, np.float32(-np.inf))  # x < threshold goes left
     return Tree(
-        feature=np.where(leaf, LEAF, [int(tree["split_indices"][node]) for node in order]),
-        threshold=np.nextafter(condition, np.float32(-np.inf)),  # x < threshold goes left
+        feature=feature,
+        threshold=below,
         left=[place.get(left[node], LEAF) for node in order],
         right=[place.get(right[node], LEAF) for node in order],
-        values=values,
-        missing_left=[bool(tree["default_left"][node]) for node in order],
+        values=condition,
+        missing_left=[_whole(default[node]) == 1 for node in order],
+        adds_to=k,
     )
 
 
-def _blank(document: Any) -> Any:
-    """Return a booster that differs from the model in its leaves only: they are worth 0."""
+def _categorical() -> UnsupportedModelError:
+    return UnsupportedModelError(
+        "Splits must be on numbers. Got categorical ones (enable_categorical=True); encode categories before training, "
+        "or use LightGBM or HistGradientBoosting."
+    )
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number, which XGBoost writes as such or as text, as it likes; a truth value is 0 or 1."""
+    number = int(value) if isinstance(value, str | int) else None
+    if number is None or abs(number) >= 2**31:
+        raise ForestFormatError(f"A count or an index must be a whole number below 2**31. Got {value!r}.")
+    return number
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ForestFormatError(f"A threshold or leaf value must be a number. Got {value!r}.")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ForestFormatError(f"A column's name must be text. Got {value!r}.")
+    return value
+
+
+def _list(tree: Any, key: str) -> list[Any]:
+    if not isinstance(tree[key], list):
+        raise ForestFormatError(f"'{key}' of a tree must be a list.")
+    return tree[key]
+
+
+def _blank(learner: _Learner) -> Any:
+    """Return a booster that differs from the model in its trees only: each is one leaf, worth 0."""
     import xgboost
 
-    blank = json.loads(json.dumps(document))
-    model = blank["learner"]["gradient_booster"]["model"]
-    n_sums = max(1, int(blank["learner"]["learner_model_param"]["num_class"]))
+    if not learner.trees:
+        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    ends = {"left_children": [-1], "right_children": [-1], "parents": [2147483647], "split_indices": [0]}
     zeros = {"base_weights": [0.0], "split_conditions": [0.0], "loss_changes": [0.0], "sum_hessian": [0.0]}
-    ends = {"left_children": [-1], "right_children": [-1], "split_indices": [0], "default_left": [0], "split_type": [0]}
-    stump = {**model["trees"][0], **zeros, **ends, "parents": [2147483647], "id": 0}
-    stump["tree_param"] = {**stump["tree_param"], "num_nodes": "1"}
-    model["trees"] = [{**stump, "id": i} for i in range(n_sums)]
-    model["tree_info"] = list(range(n_sums))
-    model["iteration_indptr"] = [0, n_sums]
-    model["gbtree_model_param"] = {**model["gbtree_model_param"], "num_trees": str(n_sums)}
-    blank["learner"]["attributes"] = {}
-    return xgboost.Booster(model_file=bytearray(json.dumps(blank).encode()))
+    stump = {**learner.trees[0], **ends, **zeros, "default_left": [0], "split_type": [0]}
+    stump["tree_param"] = {**stump["tree_param"], "num_nodes": "1", "num_deleted": "0"}
+    n = learner.n_sums
+    original = learner.document["learner"]
+    booster = original["gradient_booster"]
+    parameters = {**booster["model"]["gbtree_model_param"], "num_trees": str(n), "num_parallel_tree": "1"}
+    model = {
+        **booster["model"],
+        "gbtree_model_param": parameters,
+        "iteration_indptr": [0, n],
+        "tree_info": list(range(n)),
+    }
+    model["trees"] = [{**stump, "id": k} for k in range(n)]
+    blank = {**original, "gradient_booster": {**booster, "model": model}, "attributes": {}}
+    text = json.dumps({**learner.document, "learner": blank})
+    return xgboost.Booster(model_file=bytearray(text.encode()))
 
 
-def _start(document: Any) -> tuple[float, ...]:
-    """Return the intercept of each sum, as XGBoost computes it, or else as its sources say it does."""
-    learner = document["learner"]
-    n_sums = max(1, int(learner["learner_model_param"]["num_class"]))
-    try:
-        blank = _blank(document)
-    except ImportError:
-        text = str(learner["learner_model_param"]["base_score"]).strip("[]")
-        given = [np.float32(float(part)) for part in text.split(",")]
-        if learner["objective"]["name"] in _TWO_CLASSES:
-            one = np.float32(1)
-            given = [-np.log(one / score - one) for score in given]
-        given = given * n_sums if len(given) == 1 else given
-        return tuple(float(score) for score in given)
-    n_columns = int(learner["learner_model_param"]["num_feature"])
-    row = np.zeros((1, n_columns), dtype=np.float32)
+def _intercept(blank: Any, learner: _Learner) -> tuple[float, ...]:
+    """Return what each sum starts from, as XGBoost itself computes it."""
+    row = np.zeros((1, learner.n_columns), dtype=np.float32)
     return tuple(np.ravel(blank.predict(_matrix(row, blank), output_margin=True)).astype(float).tolist())
 
 
-def _link(document: Any) -> Callable[[float], float]:
-    """Return XGBoost's own function from a sum to a probability, or else the same arithmetic."""
-    n_columns = int(document["learner"]["learner_model_param"]["num_feature"])
-    try:
-        blank = _blank(document)
-    except ImportError:
-        return _sigmoid
+def _link(blank: Any, learner: _Learner) -> Link:
+    """Return XGBoost's own function from a sum to a probability."""
 
     def link(total: float) -> float:
-        matrix = _matrix(np.zeros((1, n_columns), dtype=np.float32), blank)
+        matrix = _matrix(np.zeros((1, learner.n_columns), dtype=np.float32), blank)
         matrix.set_base_margin(np.array([total], dtype=np.float32))
         return float(blank.predict(matrix)[0])
 
     return link
 
 
-def _sigmoid(total: float) -> float:
-    with np.errstate(over="ignore"):
+def _start(learner: _Learner) -> tuple[float, ...]:
+    """Return what each sum starts from, in the same arithmetic: a probability is turned into a sum."""
+    given = [np.float32(float(part)) for part in learner.base_score.strip("[]").split(",")]
+    if learner.objective == _TWO_CLASSES:
+        if not all(0 < score < 1 for score in given):
+            raise ForestFormatError(f"The base score must be a probability between 0 and 1. Got {learner.base_score}.")
         one = np.float32(1)
-        return float(one / (np.exp(-np.float32(total)) + one + np.float32(1e-16)))
+        # Rounded once, as logf of the C library is.
+        given = [-np.float32(math.log(one / score - one)) for score in given]
+    given = given * learner.n_sums if len(given) == 1 else given
+    return tuple(float(score) for score in given)
 
 
-def _cut(document: Any) -> float:
-    """Return the smallest sum whose probability is more than 0.5."""
-    link = _link(document)
-    return smallest_reaching(lambda total: link(total) > 0.5, -1.0, 1.0, FLOAT32)
+def _sigmoid(total: float) -> float:
+    """Return the probability of a sum in the same arithmetic as XGBoost."""
+    one = np.float32(1)
+    return float(one / (np.float32(math.exp(min(-total, 88.7))) + one))
 
 
 def _matrix(rows: Any, booster: Any) -> Any:
@@ -231,10 +339,8 @@ def _matrix(rows: Any, booster: Any) -> Any:
     return xgboost.DMatrix(rows, feature_names=booster.feature_names, feature_types=booster.feature_types)
 
 
-def _labels_of(probabilities: Any, forest: Forest) -> list[Label]:
-    if probabilities.ndim == 1:
-        places = (probabilities > 0.5).astype(int)
-    else:
-        places = np.argmax(probabilities, axis=1)
-    labels: list[Label] = forest.classes[places].tolist()
-    return labels
+def _labels_of(predicted: Any, learner: _Learner) -> Any:
+    """Return the labels that a Booster's predictions stand for: labels as numbers, or probabilities."""
+    if learner.objective == "multi:softmax":
+        return predicted.astype(int)
+    return np.argmax(predicted, axis=1) if learner.objective in _CLASSES else (predicted > 0.5).astype(int)

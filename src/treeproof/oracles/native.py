@@ -17,7 +17,7 @@ from treeproof.errors import UnsupportedQueryError
 from treeproof.forest import Sums
 from treeproof.query import Answer, Cells, Domain, Entailed, Query, Refuted, Stays, Unknown
 
-__all__ = ["Cancel", "Deletion", "Inflation", "NativeOracle", "PlainOracle"]
+__all__ = ["Cancel", "Deletion", "Inflation", "NativeOracle", "PlainOracle", "Proof"]
 
 DEEPEST = 19_000
 _WORD = 64
@@ -53,6 +53,14 @@ class Inflation:
     near_ties: int
     longest_entailed: float
     longest_refuted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The record of a proof, as core/record.hpp describes it."""
+
+    steps: list[int]
+    tables: list[list[int]]
 
 
 class PlainOracle:
@@ -152,6 +160,33 @@ class NativeOracle(PlainOracle):
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""
         return self._core.label(list(point))
+
+    @property
+    def price_shift(self) -> int:
+        """Prices in a proof are in units of 2 to the power of this, in scores."""
+        return self._core.price_shift
+
+    def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
+        """Return the proof of an entailed query; None if it is refuted, or the deadline came first."""
+        near = query.near or tuple(min(domain) for domain in query.domains)
+        entailed, steps, tables = self._core.prove(
+            *self._box(query.domains),
+            isinstance(query.claim, Stays),
+            query.claim.label,
+            list(near),
+            _seconds_left(query.deadline),
+            cancel,
+        )
+        return Proof(steps, tables) if entailed else None
+
+    def witnesses(
+        self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
+    ) -> list[Cells]:
+        """Return, for each feature, a point of the domains with it freed that has another label; empty if none is found."""
+        found = self._core.witnesses(
+            *self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
+        )
+        return [tuple(point) for point in found]
 
     def delete(
         self,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from treeproof.explanation import Statistics, Value, _card, _near_ties, _under
+from treeproof.explanation import Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Stays
 from treeproof.questions.listing import check_limit
@@ -87,7 +87,7 @@ class Attribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON; shares as floats beside the exact counts."""
-        return {"kind": "attribution", **asdict(self), "shares": [float(share) for share in self.shares]}
+        return {"kind": "attribution", **as_plain(self), "shares": [float(share) for share in self.shares]}
 
     def _repr_html_(self) -> str:
         return _card(self._title(), self._lines(), self._claim())

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.explanation import Abductive, Changed, Statistics, Value, _card
+from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, as_plain
 from treeproof.forest import Label
 from treeproof.oracles.native import Cancel
 from treeproof.parallel import run_parallel
@@ -160,7 +160,7 @@ class Audit:
         """Return the result as plain data, ready for JSON."""
         counts = {"n_rows": self.n_rows, "n_flips": self.n_flips, "n_free": self.n_free, "n_unknown": self.n_unknown}
         labels = [{"label": label, **counts_} for label, counts_ in self.by_label.items()]
-        return {"kind": "audit", **counts, "necessary": self.necessary, "by_label": labels, **asdict(self)}
+        return {"kind": "audit", **counts, "necessary": self.necessary, "by_label": labels, **as_plain(self)}
 
     def to_frame(self) -> Any:
         """Return one line for each row as a pandas DataFrame."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Contrastive, Statistics
+from treeproof.explanation import Contrastive, Statistics, as_plain
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
 from treeproof.questions.costs import Costs
@@ -209,7 +209,7 @@ class Contrastives(Sequence[Contrastive]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        plain = {**asdict(self), "changes": [change.to_dict() for change in self.changes]}
+        plain = {**as_plain(self), "changes": [change.to_dict() for change in self.changes]}
         return {"kind": "contrastives", **plain}
 
     def _repr_html_(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from treeproof.explanation import Statistics, Value, _card, _near_ties, _under
+from treeproof.explanation import Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Stays
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -74,7 +74,7 @@ class MostGeneral:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "most general", **asdict(self), "coverage": self.coverage.to_dict()}
+        return {"kind": "most general", **as_plain(self), "coverage": self.coverage.to_dict()}
 
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(condition) for condition in self.rule], self._claim())

@@ -4,8 +4,9 @@ A limit speaks of new values. A feature may always keep the value that it has, a
 changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.region`: the
 value that is shown keeps them digit by digit.
 
-The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another named
-value is 1 divided by the scale. A number that gets lost or found moves by the span of the forest's cuts. Distances are exact: whole multiples of one small unit.
+The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another
+named value is 1 divided by the scale. A number that gets lost or found moves by the span of the forest's cuts.
+Distances are exact: whole multiples of one small unit.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def make_moves(
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
-        free.append(_joined(cells | {home}, setting.cells.ordered[f]))
+        free.append(joined(cells | {home}, setting.cells.ordered[f]))
     scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
     return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
 
@@ -176,8 +177,8 @@ def as_float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _joined(cells: frozenset[int], ordered: bool) -> Domain:
-    """Return cells as a range, if they are one."""
+def joined(cells: frozenset[int], ordered: bool) -> Domain:
+    """Return the cells of a feature as a range, if it is ordered and they are one."""
     filled = range(min(cells), max(cells) + 1)
     return filled if ordered and len(filled) == len(cells) else cells
 

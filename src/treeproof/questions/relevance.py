@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _under
+from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Refuted, Stays
 from treeproof.search.relevance import Relevances, find_relevances
@@ -104,7 +104,7 @@ class Relevance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "relevance", **asdict(self)}
+        return {"kind": "relevance", **as_plain(self)}
 
     def _repr_html_(self) -> str:
         return _card(f"{self.label}, for which", self._lines(), self._claim())

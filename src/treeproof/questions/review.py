@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, _near_ties, _under
+from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Cells, Entailed, Never, Refuted, Stays, Unknown
 from treeproof.region import Region, Restriction, at_home, read_conditions
@@ -140,7 +140,7 @@ class Review:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "review", **asdict(self)}
+        return {"kind": "review", **as_plain(self)}
 
     def _repr_html_(self) -> str:
         return _card(self._title(), self._given(), " ".join(line.strip() for line in self._claims()))

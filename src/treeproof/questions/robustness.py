@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties
+from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, as_plain
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
-from treeproof.questions.moves import Moves, as_float
+from treeproof.questions.moves import Moves, as_float, joined
 from treeproof.search.closest import Closest, Costs, closest, closest_maximum
 from treeproof.search.memory import Memory
 from treeproof.search.minimal import contrastive
@@ -75,7 +75,8 @@ def _search(memory: Memory, norm: Norm, costs: Costs, ordering: list[int], answe
 
 def _with_few_changes(memory: Memory, costs: Costs, ordering: list[int], found: Closest) -> Closest:
     """Return a witness that is as close in the largest change, and of which no change can be left out."""
-    free = [memory.forest.only(f, (c for c, cost in costs[f].items() if cost <= found.cost)) for f in sorted(costs)]
+    near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
+    free = [joined(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
     inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
     inside.counts = memory.counts
     witness = contrastive(inside, ordering, found.witness).witness
@@ -189,7 +190,7 @@ class Robustness:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON: exact distances as text, and None for infinite ones."""
-        plain = asdict(self)
+        plain = as_plain(self)
         for name in ("proved", "nearest"):
             exact = getattr(self, f"{name}_exact")
             plain[name] = None if exact is None else getattr(self, name)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from treeproof.certificate import Certificate, certify
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Statistics
 from treeproof.oracles.native import Cancel
-from treeproof.query import Stays, fix
+from treeproof.query import Domain, Stays, fix
 from treeproof.questions.costs import Costs, make_costs
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
 from treeproof.search.minimum import minimum_abductive
-from treeproof.setting import Instance, Order, Setting
+from treeproof.setting import Instance, Order, Setting, deadline_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def make_abductive(
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
+    domains: Sequence[Domain] | None = None
     if widened is None:
         rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
     else:
@@ -105,4 +108,21 @@ def make_abductive(
         constraints=setting.constraints(clauses),
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
+        _certify=None if target is not None else partial(_certify, setting, instance, features, domains, found.status),
     )
+
+
+def _certify(
+    setting: Setting,
+    instance: Instance,
+    features: tuple[int, ...],
+    domains: Sequence[Domain] | None,
+    status: str,
+    timeout: float | None,
+) -> Certificate:
+    """Return the certificate of an explanation: of its rule, and, unless that was widened, that no feature is too much."""
+    if domains is None:
+        kept = {f: setting.cells.only(f, (instance.point[f],)) for f in features}
+    else:
+        kept = {f: domains[f] for f in features}
+    return certify(setting, instance, kept, minimal=status != "sound", deadline=deadline_after(timeout))

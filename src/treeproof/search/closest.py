@@ -26,7 +26,8 @@ from treeproof.search.memory import Memory
 Costs = Mapping[int, Mapping[int, int]]
 """Feature to cell to cost: the features that may change, the cells that each may take, and what each cell costs.
 
-Costs are at least 0. That of an ordered feature must not fall with the distance from the instance's own cell.
+Costs are at least 0. Boxes are fewest where that of an ordered feature does not fall with the distance from the
+instance's own cell.
 """
 
 Box = tuple[tuple[int, int], ...]
@@ -101,13 +102,17 @@ def closest_maximum(memory: Memory, costs: Costs, witness: Refuted) -> Closest:
 class _Line:
     """The cells of one feature in a line along which costs fall, if at all, and then rise, if at all.
 
-    Those of an ordered feature are in their order, those of another one in the order of their costs. A stretch of the
-    line, from one place to another, is therefore cheapest at the place closest to `bottom`.
+    Those of an ordered feature are in their order, if costs are so along it (a missing value beyond all numbers may be
+    closer than they are), those of another one in the order of their costs. A stretch of the line, from one place to
+    another, is therefore cheapest at the place closest to `bottom`.
     """
 
     def __init__(self, feature: int, costs: Mapping[int, int], ordered: bool) -> None:
         self.feature = feature
-        self.cells = sorted(costs) if ordered else sorted(costs, key=lambda cell: (costs[cell], cell))
+        self.cells = sorted(costs)
+        ordered = ordered and _falls_then_rises([costs[cell] for cell in self.cells])
+        if not ordered:
+            self.cells.sort(key=lambda cell: costs[cell])
         self.costs = [costs[cell] for cell in self.cells]
         self.bottom = self.costs.index(min(self.costs))
         self.place = {cell: place for place, cell in enumerate(self.cells)}
@@ -136,6 +141,11 @@ class _Line:
         if self.has_holes:
             return frozenset(self.cells[first : last + 1])
         return range(self.cells[first], self.cells[last] + 1)
+
+
+def _falls_then_rises(costs: list[int]) -> bool:
+    bottom = costs.index(min(costs))
+    return costs == sorted(costs[:bottom], reverse=True) + sorted(costs[bottom:])
 
 
 class _Search:

@@ -1,0 +1,140 @@
+"""Certificates: explanations that travel with their proof, for people who trust neither the solver nor the C++ core.
+
+A certificate is a JSON document (docs/certificates.md describes it); `treeproof.check` is the checker, one file that imports
+nothing of this package. Making one asks the native oracle once more for the proof, and for a witness of each kept feature.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from treeproof.check import Checked, check
+from treeproof.errors import InternalError, UnsupportedQueryError
+from treeproof.files import forest_to_json, write_whole
+from treeproof.forest import Forest
+from treeproof.oracles.native import NativeOracle
+from treeproof.query import Cells, Domain, Query, Stays
+from treeproof.setting import Instance, Setting
+from treeproof.space import NumericFeature, Space, ValueFeature
+
+COMPRESS_FROM = 2**16  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proved claim as a JSON document, beside the model that it is about."""
+
+    document: Mapping[str, Any]
+    forest: Forest
+
+    @cached_property
+    def text(self) -> str:
+        """The document as JSON."""
+        return json.dumps(self.document, separators=(",", ":"), allow_nan=False)
+
+    def check(self) -> Checked:
+        """Check the certificate with the independent checker; CheckError if it fails."""
+        return check(json.loads(self.text), forest_to_json(self.forest))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the document, compressed if the file ends in .gz or the document is large; whole or not at all."""
+        content = self.text.encode()
+        zipped = str(path).endswith(".gz") or len(content) > COMPRESS_FROM
+        write_whole(path, gzip.compress(content, mtime=0) if zipped else content)
+
+    def __repr__(self) -> str:
+        size = len(self.text)
+        return f"Certificate(a {self.document['claim']} set of {len(self.document['box'])} features, {size:,} bytes)"
+
+
+_FINGERPRINTS: WeakKeyDictionary[Forest, str] = WeakKeyDictionary()
+_FEATURES: WeakKeyDictionary[Space, list[dict[str, Any]]] = WeakKeyDictionary()
+
+
+def fingerprint(forest: Forest) -> str:
+    """Return what identifies a forest: the SHA-256 of its JSON."""
+    if forest not in _FINGERPRINTS:
+        _FINGERPRINTS[forest] = hashlib.sha256(forest_to_json(forest).encode()).hexdigest()
+    return _FINGERPRINTS[forest]
+
+
+def _features(space: Space) -> list[dict[str, Any]]:
+    if space not in _FEATURES:
+        _FEATURES[space] = [_feature(feature) for feature in space.features]
+    return _FEATURES[space]
+
+
+def certify(
+    setting: Setting, instance: Instance, domains: Mapping[int, Domain], *, minimal: bool, deadline: float | None = None
+) -> Certificate:
+    """Return a certificate that `domains`, kept features and their cells, force the label of the instance.
+
+    With `minimal`, also witnesses that no feature can be dropped.
+    """
+    cells, space = setting.cells, setting.space
+    oracle = setting.oracle if isinstance(setting.oracle, NativeOracle) else NativeOracle(cells)
+    box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
+    proof = oracle.prove(Query(box, Stays(instance.label), deadline, instance.point))
+    if proof is None:
+        if deadline is not None:
+            raise UnsupportedQueryError("The time was up before the proof was found again. Allow more.")
+        raise InternalError("A claim that was proved could not be proved again; please report this.")
+    dropped = sorted(domains) if minimal else []
+    found = oracle.witnesses(box, instance.label, instance.point, dropped, deadline)
+    if not all(found):
+        if deadline is not None:
+            raise UnsupportedQueryError("The time was up before every witness was found. Allow more.")
+        raise InternalError("A feature that cannot be dropped has no witness; please report this.")
+    witnesses = {str(f): _row(space, point, instance) for f, point in zip(dropped, found, strict=True)}
+    document = {
+        "format": "treeproof-certificate",
+        "version": 1,
+        "model": fingerprint(setting.forest),
+        "features": _features(space),
+        "clauses": [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses],
+        "constraints": [constraint.text for constraint in space.constraints],
+        "instance": [_hex(value) for value in instance.row.tolist()],
+        "label": instance.label,
+        "claim": "minimal" if minimal else "sufficient",
+        "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
+        "rule": [str(space.features[f].condition(domain)) for f, domain in sorted(domains.items())],
+        "witnesses": witnesses,
+        "proof": {
+            "unit": str(Fraction(2) ** (oracle.price_shift - cells.exponent)),
+            "steps": proof.steps,
+            "tables": proof.tables,
+        },
+    }
+    return Certificate(document, setting.forest)
+
+
+def _row(space: Space, witness: Cells, instance: Instance) -> list[str | None]:
+    return [_hex(value) for value in space.row(witness, near=instance.row).tolist()]
+
+
+def _feature(feature: Any) -> dict[str, Any]:
+    if isinstance(feature, ValueFeature):
+        points = [[_hex(value) for value in point] for point in feature.points.tolist()]
+        return {"name": feature.name, "columns": list(feature.columns), "points": points}
+    assert isinstance(feature, NumericFeature)
+    return {
+        "name": feature.name,
+        "columns": [feature.column],
+        "lowest": _hex(float(feature.lows[0])),
+        "uppers": [_hex(high) for high in feature.highs.tolist()],
+        "whole": feature.kind != "real",
+        "missing": feature.missing_cell,
+    }
+
+
+def _hex(value: float) -> str | None:
+    return None if value != value else float(value).hex()
