@@ -56,7 +56,7 @@ struct TwinNode {
   int feature = -1;
   std::vector<bool> goes_left;  // per cell of the feature
   int left = -1, right = -1;    // within the tree
-  std::vector<double> values;   // per class
+  std::vector<double> values;   // per sum
   std::vector<std::int64_t> scores;
   bool exact = true;  // at a leaf: where all trees reach such leaves, sums of scores decide without a band
 };
@@ -71,8 +71,16 @@ struct Model {
   std::vector<Tree> trees;
   std::int64_t band = 0;
   std::int64_t unit = 0;  // if not 0: what a pure leaf gives its class, and pure leaves are the exact ones
+  Sums sums;              // of a vote by sums
+  std::vector<std::int64_t> theta;  // per winner and loser; empty: ties go to the class that comes first
 
   int n_features() const { return static_cast<int>(n_cells.size()); }
+  int n_sums() const { return vote == Vote::sum ? static_cast<int>(sums.start.size()) : n_classes; }
+
+  // By how much the winner's sum of scores must exceed the loser's, at least, to win.
+  std::int64_t least(int winner, int loser) const {
+    return theta.empty() ? (winner < loser ? 0 : 1) : theta[winner * n_classes + loser];
+  }
 };
 
 // Of leaves, under mean vote; sums of the first three kinds are exact.
@@ -195,6 +203,96 @@ inline void count_whole_votes(Model& model) {
     }
 }
 
+// How sums become a label: starts, cuts on and beside what sums reach, single or double precision, divided or not.
+inline Sums random_sums(Random& random, Values kind, int n_classes) {
+  Sums sums;
+  const bool eighths = kind <= Values::pure;
+  sums.single = random.chance(50);
+  sums.cut = random.chance(50);
+  sums.softmax = !sums.cut && random.chance(30);
+  if (!sums.softmax && random.chance(40)) sums.divisor = random.pick(std::vector<double>{2, 3, 7, 0.5, 1000});
+  for (int k = sums.cut ? 1 : n_classes; k > 0; --k) {
+    const double far = random.chance(15) ? 1000 : 1;  // beyond what trees can change
+    double start = random.between(-8, 8) / (eighths || random.chance(50) ? 8.0 : 7.0) * far;
+    if (random.chance(30)) start = 0;
+    sums.start.push_back(sums.single ? static_cast<float>(start) : start);
+  }
+  while (sums.cut && std::ssize(sums.cuts) < n_classes - 1) {
+    double cut = random.between(-60, 60) / 8.0 / sums.divisor;
+    if (random.chance(30)) cut = std::nextafter(cut, random.chance(50) ? 1e9 : -1e9);
+    if (random.chance(20)) cut = random.between(-60, 60) / 7.0;
+    if (random.chance(8)) cut *= 1e6;
+    if (std::find(sums.cuts.begin(), sums.cuts.end(), cut) == sums.cuts.end()) sums.cuts.push_back(cut);
+    std::sort(sums.cuts.begin(), sums.cuts.end());
+  }
+  return sums;
+}
+
+// Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.cells, with a band at least
+// as wide as it must be.
+inline void score_sums(Model& model, Values kind) {
+  const Sums& sums = model.sums;
+  const int n = model.n_classes;
+  const auto n_trees = static_cast<std::int64_t>(model.trees.size());
+  const bool exact = kind <= Values::pure && !sums.softmax;  // multiples of 1/8 with small sums
+  double largest = 1e-300;  // no sum, and no number that a sum must reach, is larger
+  for (const double start : sums.start) largest = std::max(largest, std::fabs(start));
+  for (const double cut : sums.cuts) largest = std::max(largest, std::fabs(cut) * sums.divisor);
+  for (const Tree& tree : model.trees) {
+    double of_tree = 0;
+    for (const TwinNode& node : tree)
+      for (const double value : node.values) of_tree = std::max(of_tree, std::fabs(value));
+    largest += of_tree;
+  }
+  int bits = 0;
+  std::frexp(largest, &bits);
+  const int exponent = exact ? 3 : std::min(44 - bits, 900);
+  const auto scaled = [&](double value) { return std::ldexp(value, exponent); };
+  std::vector<std::int64_t> start, reach;
+  for (const double value : sums.start) start.push_back(static_cast<std::int64_t>(std::floor(scaled(value))));
+  for (const double cut : sums.cuts) {
+    std::int64_t least = static_cast<std::int64_t>(std::ceil(scaled(cut * sums.divisor)));
+    if (exact) {  // the product may round, so the model's own division tells
+      const auto reaches = [&](std::int64_t total) {
+        const double sum = static_cast<double>(total) / 8;
+        if (sums.single) return static_cast<double>(static_cast<float>(sum) / static_cast<float>(sums.divisor)) >= cut;
+        return sum / sums.divisor >= cut;
+      };
+      while (reaches(least)) --least;
+      while (!reaches(least)) ++least;
+    }
+    reach.push_back(least - start[0]);
+  }
+  for (Tree& tree : model.trees)
+    for (TwinNode& node : tree) {
+      node.exact = exact;
+      for (int k = 0; k < n; ++k) {
+        const double value = std::floor(scaled(node.values[sums.cut ? 0 : k]));
+        node.scores.push_back(static_cast<std::int64_t>(value) * (sums.cut ? k : 1));
+      }
+    }
+  model.theta.assign(static_cast<std::size_t>(n) * n, 0);
+  for (int k = 0; k < n; ++k)
+    for (int j = 0; j < n; ++j) {
+      std::int64_t& least = model.theta[k * n + j];
+      if (!sums.cut) {
+        least = (k < j ? 0 : 1) - (start[k] - start[j]);
+      } else if (k > j) {
+        least = std::accumulate(reach.begin() + j, reach.begin() + k, std::int64_t{0});
+      } else if (k < j) {
+        least = 1 - std::accumulate(reach.begin() + k, reach.begin() + j, std::int64_t{0});
+      }
+    }
+  if (exact) return;
+  // Of the largest sum: additions, the division, and the product of a cut and the divisor; half of the smallest number;
+  // 1 for each score that was rounded down, and for starts and cuts.
+  const double unit = sums.single ? 0x1p-24 : 0x1p-53;
+  double band = scaled(8 * static_cast<double>(n_trees + 2) * unit * largest) + static_cast<double>(n_trees + 8);
+  band += scaled(8 * std::max(1.0, sums.divisor) * (sums.single ? 0x1p-149 : 0x1p-1074));
+  if (sums.softmax) band += scaled(32 * unit);
+  model.band = static_cast<std::int64_t>(std::min(band, 0x1p50)) * (sums.cut ? std::max(1, n - 1) : 1);
+}
+
 struct Shape {
   int n_trees, depth, percent_pure;
   std::vector<int> features;                         // that occur in trees
@@ -218,7 +316,9 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
   const int at = static_cast<int>(tree.size());
   tree.emplace_back();
   const Values its_kind = model.vote == Vote::majority ? Values::pure : kind;
-  tree.back().values = random_values(random, its_kind, model.n_classes, shape.percent_pure);
+  tree.back().values = random_values(random, its_kind, model.n_sums(), shape.percent_pure);
+  if (model.vote == Vote::sum && model.sums.single)
+    for (double& value : tree.back().values) value = static_cast<float>(value);
   if (depth == 0 || shape.features.empty() || random.chance(12)) return at;
   const int f = random.pick(shape.features);
   const Cell n = model.n_cells[f];
@@ -243,7 +343,7 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
 
 inline Model random_model(Random& random) {
   Model model;
-  model.vote = random.chance(50) ? Vote::majority : Vote::mean;
+  model.vote = random.pick(std::vector<Vote>{Vote::majority, Vote::mean, Vote::sum});
   model.n_classes = random.between(2, 6);
   if (random.chance(20)) model.n_classes = random.pick(std::vector<int>{1, 2, 2, 26, 70});  // 70: more than fit a word
   const bool hard = random.chance(8);  // many trees over many features: the search has to split boxes
@@ -270,7 +370,11 @@ inline Model random_model(Random& random) {
     shape.sets.emplace_back();
     for (int i = 0; i < 4; ++i) shape.sets.back().push_back(random_set(random, model.n_cells[f]));
   }
-  const auto kind = static_cast<Values>(random.below(kValues));
+  auto kind = static_cast<Values>(random.below(kValues));
+  if (model.vote == Vote::sum) {
+    if (kind == Values::huge) kind = Values::near_ties;  // beyond the largest float
+    model.sums = random_sums(random, kind, model.n_classes);
+  }
   for (int t = 0; t < shape.n_trees; ++t) {
     if (t > 0 && random.chance(12)) {
       model.trees.push_back(Tree(random.pick(model.trees)));
@@ -280,6 +384,10 @@ inline Model random_model(Random& random) {
     grow(random, model, shape, kind, model.trees.back(), random.chance(6) ? 0 : shape.depth);
   }
 
+  if (model.vote == Vote::sum) {
+    score_sums(model, kind);
+    return model;
+  }
   if (model.vote == Vote::mean) {
     score(model, kind);
     if (model.band > 0 && random.chance(75)) count_whole_votes(model);  // a forest may also do without
@@ -305,6 +413,8 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   forest.band = model.band;
   forest.unit = model.unit;
   forest.vote = model.vote;
+  forest.theta = model.theta;
+  if (model.vote == Vote::sum) forest.sums = model.sums;
   // Features share a set of the same cells; it has the words of the largest of them.
   std::map<std::vector<Cell>, std::int32_t> known;
   std::vector<std::vector<Word>> sets;
@@ -318,7 +428,7 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
       forest.right.push_back(node.feature < 0 ? -1 : base + node.right);
       forest.scores.insert(forest.scores.end(), node.scores.begin(), node.scores.end());
       forest.exact.push_back(node.feature < 0 && node.exact);
-      if (model.vote == Vote::mean) forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
+      if (model.vote != Vote::majority) forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
       std::vector<Cell> cells;
       for (std::size_t cell = 0; cell < node.goes_left.size(); ++cell)
         if (node.goes_left[cell]) cells.push_back(static_cast<Cell>(cell));
@@ -397,10 +507,39 @@ struct Case {
   }
 
  private:
+  // The label that sums give, in the model's own numbers.
+  template <typename Number>
+  std::size_t label_of_sums(const std::vector<const TwinNode*>& reached) const {
+    const Sums& sums = model.sums;
+    std::vector<Number> totals;
+    for (std::size_t k = 0; k < sums.start.size(); ++k) {
+      Number total = static_cast<Number>(sums.start[k]);
+      for (const TwinNode* leaf : reached) total = total + static_cast<Number>(leaf->values[k]);
+      total = total / static_cast<Number>(sums.divisor);
+      totals.push_back(total);
+    }
+    if (sums.cut) {
+      std::size_t n_reached = 0;
+      for (const double cut : sums.cuts) n_reached += static_cast<double>(totals[0]) >= cut;
+      return n_reached;
+    }
+    if (sums.softmax) {
+      Number highest = totals[0];
+      for (const Number total : totals) highest = total > highest ? total : highest;
+      double whole = 0;
+      for (Number& total : totals) whole += static_cast<double>(total = std::exp(total - highest));
+      for (Number& total : totals) total = total / static_cast<Number>(whole);
+    }
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < totals.size(); ++k)
+      if (totals[k] > totals[best]) best = k;
+    return best;
+  }
+
   void evaluate(const Point& point) {
     std::vector<const TwinNode*> reached;
     std::vector<std::int64_t> sum(model.n_classes, 0);
-    std::vector<double> total(sum.size(), 0.0);
+    std::vector<double> total(model.n_sums(), 0.0);
     for (const Tree& tree : model.trees) {
       const TwinNode* node = &tree.front();
       while (node->feature >= 0) {
@@ -408,14 +547,15 @@ struct Case {
         node = &tree[node->goes_left[cell] ? node->left : node->right];
       }
       reached.push_back(node);
-      for (std::size_t k = 0; k < sum.size(); ++k) {
-        sum[k] += node->scores[k];
-        total[k] += node->values[k];
-      }
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += node->scores[k];
+      for (std::size_t k = 0; k < total.size(); ++k) total[k] += node->values[k];
     }
     // The label: the first class with the most votes or the largest mean, where a NaN counts as larger than any number.
     std::size_t best = 0;
-    for (std::size_t k = 1; k < sum.size(); ++k) {
+    if (model.vote == Vote::sum) {
+      best = model.sums.single ? label_of_sums<float>(reached) : label_of_sums<double>(reached);
+    }
+    for (std::size_t k = 1; model.vote != Vote::sum && k < sum.size(); ++k) {
       const double mean = total[k] / double(model.trees.size()), least = total[best] / double(model.trees.size());
       const bool larger = !std::isnan(least) && (std::isnan(mean) || mean > least);
       if (model.vote == Vote::majority ? sum[k] > sum[best] : larger) best = k;

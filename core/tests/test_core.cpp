@@ -34,7 +34,7 @@ std::uint64_t seed_of_case = 0;
   } while (false)
 
 struct Counts {
-  std::uint64_t cases = 0, mean_votes = 0, whole_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0;
+  std::uint64_t cases = 0, mean_votes = 0, sums = 0, whole_votes = 0, labels = 0, boxes = 0, scaled_values = 0, residuals = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
@@ -46,6 +46,7 @@ struct Counts {
     const std::pair<const char*, std::uint64_t> all[] = {
         {"cases", cases},
         {"of them mean votes", mean_votes},
+        {"of them sums", sums},
         {"of them with pure leaves as votes", whole_votes},
         {"labels", labels},
         {"boxes", boxes},
@@ -111,8 +112,6 @@ std::int64_t difference(const Case& c, std::size_t x, Pair pair) {
   return c.sums[x][pair.winner] - c.sums[x][pair.loser];
 }
 
-std::int64_t least_win(int winner, int loser) { return winner < loser ? 0 : 1; }
-
 std::vector<std::vector<Pair>> goals(const Case& c, Claim claim) {
   std::vector<std::vector<Pair>> found;
   if (claim.kind == ClaimKind::never) found.emplace_back();
@@ -130,7 +129,7 @@ std::vector<std::vector<Pair>> goals(const Case& c, Claim claim) {
 // Whether sums of scores show that the pairs are all won (`sign` 1), or may all be won (`sign` -1), at a point.
 bool wins_all(const Case& c, std::size_t x, const std::vector<Pair>& pairs, int sign) {
   return std::all_of(pairs.begin(), pairs.end(), [&](Pair pair) {
-    return difference(c, x, pair) >= least_win(pair.winner, pair.loser) + sign * c.bands[x];
+    return difference(c, x, pair) >= c.model.least(pair.winner, pair.loser) + sign * c.bands[x];
   });
 }
 
@@ -160,8 +159,8 @@ void check_forest(const Case& c) {
     for (int k = 0; k < c.model.n_classes; ++k) {
       if (k == c.labels[x]) continue;
       const std::int64_t lead = difference(c, x, {c.labels[x], k});
-      CHECK(lead >= least_win(c.labels[x], k) - c.bands[x], "the label may win by its sums of scores");
-      CHECK(-lead < least_win(k, c.labels[x]) + c.bands[x], "no other class wins by its sums of scores");
+      CHECK(lead >= c.model.least(c.labels[x], k) - c.bands[x], "the label may win by its sums of scores");
+      CHECK(-lead < c.model.least(k, c.labels[x]) + c.bands[x], "no other class wins by its sums of scores");
     }
     ++counts.labels;
   }
@@ -178,7 +177,8 @@ void check_forest(const Case& c) {
     if (c.forest.feature[n] >= 0) level[c.forest.left[n]] = level[c.forest.right[n]] = level[n] + 1;
   CHECK(c.forest.depth == *std::max_element(level.begin(), level.end()), "the depth is that of the longest path");
   for (int k = 0; k < c.model.n_classes; ++k)
-    for (int j = 0; j < c.model.n_classes; ++j) CHECK(c.forest.least(k, j) == least_win(k, j), "ties go to the first class");
+    for (int j = 0; j < c.model.n_classes; ++j)
+      CHECK(k == j || c.forest.least(k, j) == c.model.least(k, j), "ties go to the first class, or as starts and cuts say");
 }
 
 void check_box(Random& random, const Case& c) {
@@ -255,6 +255,8 @@ bool all_exact(const Case& c, std::size_t x) {
   return std::all_of(c.leaves[x].begin(), c.leaves[x].end(), [](const TwinNode* leaf) { return leaf->exact; });
 }
 
+constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no sum of scores that are multiplied is so large
+
 void check_scale(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
   const int shift = shift_of(c);
@@ -270,7 +272,7 @@ void check_scale(Random& random, const Case& c) {
     const std::int64_t target = c.forest.scale.target(c.forest, pair);
     const std::int64_t exact_target = c.forest.scale.exact_target(c.forest, pair);
     CHECK(target <= exact_target, "the target with a band is not larger");
-    const std::int64_t least = least_win(pair.winner, pair.loser);
+    const std::int64_t least = c.model.least(pair.winner, pair.loser);
     for (std::size_t x = 0; x < c.points.size(); ++x) {
       const std::int64_t its_target = all_exact(c, x) ? exact_target : target;
       const bool open = scaled_sum(c, x, pair) >= its_target;
@@ -288,6 +290,7 @@ void check_scale(Random& random, const Case& c) {
     const std::int64_t exact_reachable = c.model.vote == Vote::majority ? votes
                                          : c.model.unit != 0            ? votes * c.model.unit
                                                                         : least;
+    if (shift <= 0 && std::max(std::abs(reachable), std::abs(exact_reachable)) > kFar) continue;  // all are alike there
     CHECK(covers(target, reachable, shift) && !covers(target - 1, reachable, shift),
           "the target is the least integer above the exact one");
     CHECK(covers(exact_target, exact_reachable, shift) && !covers(exact_target - 1, exact_reachable, shift),
@@ -971,6 +974,36 @@ void regression_gain_of_the_next_feature() {
   CHECK(value == 0 && residual_value(c, residual, point) == 0, "either change costs one of the two votes");
 }
 
+// A target far beyond all scores was multiplied as scores are, and overflowed: then it seemed within reach.
+void regression_target_beyond_all_scores() {
+  for (const std::int64_t far : {std::int64_t{1} << 50, std::int64_t{1} << 62, -(std::int64_t{1} << 50)}) {
+    Model model;
+    model.vote = Vote::sum;
+    model.n_classes = 2;
+    model.n_cells = {2};
+    model.ordered = {1};
+    model.sums.start = {static_cast<double>(far), 0.0};
+    model.theta = {1, -far, 1 + far, 1};
+    model.trees = {stump(0, {true, false}, 0, 1)};
+    TwinNode constant;
+    constant.values = {0.0, 0.0};
+    constant.scores = {0, 0};
+    model.trees.push_back({constant});
+    const Case c(std::move(model));
+    check_forest(c);
+    for (const int label : {0, 1})
+      for (const ClaimKind kind : {ClaimKind::stays, ClaimKind::never}) {
+        const Claim claim{kind, label};
+        check_outcome(c, c.full(), claim, Searcher(c.forest).decide(Box::full(c.forest), claim, {0}, never_stop));
+      }
+    for (const Pair pair : {Pair{0, 1}, Pair{1, 0}}) {
+      const bool wins = (pair.winner == 0) == (far > 0);
+      CHECK((c.forest.scale.target(c.forest, pair) <= -2 << Scale::kBits) == wins, "what is far in front stays there");
+      CHECK((c.forest.scale.target(c.forest, pair) > 2 << Scale::kBits) != wins, "what is out of reach stays there");
+    }
+  }
+}
+
 // Two trees want the two sides of one split: the naive bound gives both what they want, prices must not.
 void check_prices_settle_a_contradiction() {
   for (const bool ordered : {true, false}) {
@@ -1010,6 +1043,7 @@ void check_case(std::uint64_t seed) {
   check_inflate(random, c);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
+  counts.sums += c.model.vote == Vote::sum;
   counts.whole_votes += c.model.unit != 0;
 }
 
@@ -1035,6 +1069,7 @@ int run(int argc, char** argv) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   regression_core_of_named_values();
   regression_gain_of_the_next_feature();
+  regression_target_beyond_all_scores();
   check_prices_settle_a_contradiction();
   if (cases == 0 && seconds == 0) cases = 1000;
   for (std::uint64_t i = 0; (cases == 0 || i < cases) && (seconds == 0 || elapsed() < seconds); ++i)

@@ -1,7 +1,7 @@
 """Certificates: explanations that travel with their proof, for people who trust neither the solver nor the C++ core.
 
-A certificate is a JSON document (docs/certificates.md describes it); `treeproof.check` is the checker, one file that imports
-nothing of this package. Making one asks the native oracle once more for the proof, and for a witness of each kept feature.
+A certificate is a JSON document (docs/certificates.md describes it); `treeproof.check` is the checker, one file that
+imports nothing of this package. Making one asks the native oracle once more for the proof, and for witnesses.
 """
 
 from __future__ import annotations
@@ -9,20 +9,22 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from treeproof.cells import CellForest
 from treeproof.check import Checked, check
-from treeproof.errors import InternalError, UnsupportedQueryError
+from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
 from treeproof.files import forest_to_json, write_whole
-from treeproof.forest import Forest
+from treeproof.forest import Forest, Rows
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Cells, Domain, Query, Stays
+from treeproof.query import Cells, Claim, Domain, Never, Query, Stays, fix
 from treeproof.setting import Instance, Setting
 from treeproof.space import NumericFeature, Space, ValueFeature
 
@@ -52,8 +54,7 @@ class Certificate:
         write_whole(path, gzip.compress(content, mtime=0) if zipped else content)
 
     def __repr__(self) -> str:
-        size = len(self.text)
-        return f"Certificate(a {self.document['claim']} set of {len(self.document['box'])} features, {size:,} bytes)"
+        return f"Certificate({self.document['claim']}, {len(self.text):,} bytes)"
 
 
 _FINGERPRINTS: WeakKeyDictionary[Forest, str] = WeakKeyDictionary()
@@ -81,21 +82,54 @@ def certify(
     With `minimal`, also witnesses that no feature can be dropped.
     """
     cells, space = setting.cells, setting.space
-    oracle = setting.oracle if isinstance(setting.oracle, NativeOracle) else NativeOracle(cells)
+    oracle = _native(setting)
     box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
-    proof = oracle.prove(Query(box, Stays(instance.label), deadline, instance.point))
-    if proof is None:
-        if deadline is not None:
-            raise UnsupportedQueryError("The time was up before the proof was found again. Allow more.")
-        raise InternalError("A claim that was proved could not be proved again; please report this.")
+    proof = _prove(oracle, cells, Query(box, Stays(instance.label), deadline, instance.point))
     dropped = sorted(domains) if minimal else []
     found = oracle.witnesses(box, instance.label, instance.point, dropped, deadline)
     if not all(found):
-        if deadline is not None:
-            raise UnsupportedQueryError("The time was up before every witness was found. Allow more.")
-        raise InternalError("A feature that cannot be dropped has no witness; please report this.")
-    witnesses = {str(f): _row(space, point, instance) for f, point in zip(dropped, found, strict=True)}
+        raise _unproved(deadline)
     document = {
+        **_common(setting, instance),
+        "claim": "minimal" if minimal else "sufficient",
+        "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
+        "rule": [str(space.features[f].condition(domain)) for f, domain in sorted(domains.items())],
+        "witnesses": {str(f): _row(space, point, instance) for f, point in zip(dropped, found, strict=True)},
+        "proof": proof,
+    }
+    return Certificate(document, setting.forest)
+
+
+def certify_change(
+    setting: Setting, instance: Instance, features: Iterable[int], witness: Rows, claim: Claim, deadline: float | None
+) -> Certificate:
+    """Return a certificate that a change of the features violates the claim, and with any of them kept none does."""
+    cells, changed = setting.cells, sorted(features)
+    oracle = _native(setting)
+    proofs = {}
+    for kept in changed:
+        free = set(changed) - {kept}
+        box = fix(cells, instance.point, (f for f in range(cells.n_features) if f not in free))
+        proofs[str(kept)] = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
+    document = {
+        **_common(setting, instance),
+        "claim": "change",
+        "changed": changed,
+        "target": claim.label if isinstance(claim, Never) else None,
+        "witness": [_hex(value) for value in witness.tolist()],
+        "proofs": proofs,
+    }
+    return Certificate(document, setting.forest)
+
+
+def _native(setting: Setting) -> NativeOracle:
+    return setting.oracle if isinstance(setting.oracle, NativeOracle) else NativeOracle(setting.cells)
+
+
+def _common(setting: Setting, instance: Instance) -> dict[str, Any]:
+    """Return what every certificate says: which model, which space, which instance."""
+    cells, space = setting.cells, setting.space
+    return {
         "format": "treeproof-certificate",
         "version": 1,
         "model": fingerprint(setting.forest),
@@ -104,17 +138,21 @@ def certify(
         "constraints": [constraint.text for constraint in space.constraints],
         "instance": [_hex(value) for value in instance.row.tolist()],
         "label": instance.label,
-        "claim": "minimal" if minimal else "sufficient",
-        "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
-        "rule": [str(space.features[f].condition(domain)) for f, domain in sorted(domains.items())],
-        "witnesses": witnesses,
-        "proof": {
-            "unit": str(Fraction(2) ** (oracle.price_shift - cells.exponent)),
-            "steps": proof.steps,
-            "tables": proof.tables,
-        },
     }
-    return Certificate(document, setting.forest)
+
+
+def _prove(oracle: NativeOracle, cells: CellForest, query: Query) -> dict[str, Any]:
+    proof = oracle.prove(query)
+    if proof is None:
+        raise _unproved(query.deadline)
+    unit = Fraction(2) ** (oracle.price_shift - cells.exponent)
+    return {"unit": str(unit), "steps": proof.steps, "tables": proof.tables}
+
+
+def _unproved(deadline: float | None) -> TreeproofError:
+    if deadline is not None:
+        return UnsupportedQueryError("The time was up before the proof was complete. Allow more.")
+    return InternalError("A claim that was proved could not be proved again; please report this.")
 
 
 def _row(space: Space, witness: Cells, instance: Instance) -> list[str | None]:
@@ -137,4 +175,4 @@ def _feature(feature: Any) -> dict[str, Any]:
 
 
 def _hex(value: float) -> str | None:
-    return None if value != value else float(value).hex()
+    return None if math.isnan(value) else float(value).hex()

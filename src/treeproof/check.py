@@ -1,39 +1,40 @@
 """An independent checker of treeproof's certificates: this one file, Python's standard library, nothing else.
 
-It trusts neither the solver nor the C++ core nor the rest of the package, and imports none of it. It reads the model (the
-JSON of a treeproof Forest) and the certificate, evaluates the model where the certificate names inputs, and recomputes
-every bound. What it relies on is stated below, in the order in which it is used. Run it alone:
+It trusts neither the solver nor the C++ core nor the rest of the package, and imports none of it. It reads the model
+(the JSON of a treeproof Forest) and the certificate, evaluates the model where the certificate names inputs, and
+recomputes every bound. What it relies on is stated below, in the order in which it is used. Run it alone:
 
     python check.py certificate.json forest.json
 
-The claim. With the features of the claim kept in the cells of its box, whatever the others are, the model's label stays.
-A cell is a set of values that no split of the model tells apart; `_read_features` checks that it is.
+The claim. With some features kept in some of their cells, whatever the others are, the model's label stays. A cell is a
+set of values that no split of the model tells apart; `Feature.left_cells` checks that it is. Or: a change of some
+features alone gives another label, and with any one of them kept as it is, none does.
 
-The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the box
-in two by one feature. A leaf is closed by one of three reasons:
+The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the
+box in two by one feature. A leaf is closed by one of three reasons:
 
-  prices      Every split n of the model has two prices, alpha_n, beta_n >= 0. A tree pays alpha_n where it goes left at n
-              and beta_n where it goes right; a cell of a feature earns what all splits of that feature pay for it. At any
-              point, what a tree pays on its path is earned by the cells, and splits off the paths earn only more. So
+  prices      Every split n of the model has two prices, alpha_n, beta_n >= 0. A tree pays alpha_n where it goes left at
+              n and beta_n where it goes right; a cell of a feature earns what all splits of that feature pay for it. At
+              any point, what a tree pays on its path is earned by the cells, and splits off the paths only earn. So
                   sum over trees of max over leaves (value - payments) + sum over features of max over cells (earnings)
-              is at least the value at every point. If that is too little for k to win, k does not win. (Splits that the
-              box decides are left out on both sides.)
+              is at least the value at every point. If that is too little for k to win, k does not win.
   evaluated   Every tree has one value left in the box; the model's own arithmetic on these values gives another label.
   broken      A rule between features, declared by the person who asked, is broken in the whole box.
 
 The witnesses. For each kept feature an input that agrees with the instance on all other kept features and has another
 label: none of the features can be dropped.
 
-Exactness. Leaf values are floats, which are fractions of integers; sums and bounds are computed as such. The model adds in
-float32 or float64, which rounds: its sums keep the order of exact sums that differ by more than `Model.error`, a bound
-of that rounding (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2). Where all leaves in play are
-multiples of one power of two that float sums hold exactly, no rounding takes place.
+Exactness. Leaf values are floats, which are fractions of integers; sums and bounds are computed as such. The model adds
+in float32 or float64, which rounds: its sums keep the order of exact sums that differ by more than `Model.error`, a
+bound of that rounding (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2). Where all leaves in
+play are multiples of one power of two that float sums hold exactly, no rounding takes place.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import math
 import struct
@@ -63,20 +64,12 @@ def require(condition: Any, message: str) -> None:
 class Checked:
     """What a certificate proves, once it has been checked."""
 
-    claim: str
-    label: str
-    features: list[str]
+    text: str
     leaves: int
-    witnesses: int
 
     def __str__(self) -> str:
-        kept = ", ".join(self.features) or "no feature at all"
         boxes = "1 closed box" if self.leaves == 1 else f"{self.leaves} closed boxes"
-        proved = f"Checked: {kept} force{'s' * (len(self.features) < 2)} the label {self.label} ({boxes})"
-        if self.claim == "sufficient" or not self.witnesses:
-            return proved + "."
-        shown = "1 witness shows that it cannot" if self.witnesses == 1 else f"{self.witnesses} witnesses show that none can"
-        return f"{proved}; {shown} be dropped."
+        return f"Checked: {self.text} ({boxes})."
 
 
 def check(certificate: Any, model: str | Model) -> Checked:
@@ -85,48 +78,116 @@ def check(certificate: Any, model: str | Model) -> Checked:
     The model is the JSON text of a Forest or, to read it only once for many certificates, ``Model(text)``.
     """
     try:
-        return _check(certificate, model)
+        return _check(certificate, Model(model) if isinstance(model, str) else model)
     except CheckError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise CheckError(f"The certificate or the model is damaged: {type(error).__name__}: {error}.") from error
 
 
-def _check(certificate: Any, given: str | Model) -> Checked:
+def _check(certificate: Any, model: Model) -> Checked:
     require(certificate["format"] == "treeproof-certificate", "This is no treeproof certificate.")
     require(certificate["version"] == 1, f"The version must be 1, not {certificate['version']!r}.")
-    model = Model(given) if isinstance(given, str) else given
-    require(certificate["model"] == model.fingerprint, "The certificate is about another model: the fingerprints differ.")
-    features = _read_features(certificate["features"], model)
-    clauses = [[(f, _mask(cells, features[f])) for f, cells in clause] for clause in certificate["clauses"]]
-    instance = [_number(value) for value in certificate["instance"]]
-    require(len(instance) == len(model.columns), "The instance must have one value for each column.")
-    point = [feature.cell(instance) for feature in features]
-    require(all(_keeps(clause, point) for clause in clauses), "The instance breaks a rule between features.")
-    label = model.label(instance)
-    require(label == certificate["label"], f"The model gives the instance the label {label}, not {certificate['label']}.")
+    require(
+        certificate["model"] == model.fingerprint, "The certificate is about another model: the fingerprints differ."
+    )
+    space = Space(model, certificate["features"], certificate["clauses"])
+    instance = space.point(certificate["instance"], "The instance")
+    label = model.label(_row(certificate["instance"]))
+    require(
+        label == certificate["label"], f"The model gives the instance the label {label}, not {certificate['label']}."
+    )
+    if certificate["claim"] == "change":
+        return _check_change(certificate, space, instance, label)
+    return _check_reason(certificate, space, instance, label)
 
-    kept = {int(f): _mask(cells, features[int(f)]) for f, cells in certificate["box"].items()}
-    require(all(mask >> point[f] & 1 for f, mask in kept.items()), "The instance lies outside the claimed conditions.")
-    box = [kept.get(f, feature.all) for f, feature in enumerate(features)]
-    proof = Proof(model, features, clauses, label, certificate["proof"])
-    proof.check(box)
 
-    witnesses = {int(f): [_number(value) for value in row] for f, row in certificate["witnesses"].items()}
-    if certificate["claim"] == "minimal":
-        require(set(witnesses) == set(kept), "There must be a witness for each kept feature, and for no other.")
-    else:
-        require(certificate["claim"] == "sufficient", f"Unknown claim {certificate['claim']!r}.")
+def _check_reason(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
+    """Features whose conditions force the label; if they are said to be minimal, none can be dropped."""
+    minimal = certificate["claim"] == "minimal"
+    require(minimal or certificate["claim"] == "sufficient", f"Unknown claim {certificate['claim']!r}.")
+    kept = {space.index(f): space.mask(space.index(f), cells) for f, cells in certificate["box"].items()}
+    require(
+        all(mask >> instance[f] & 1 for f, mask in kept.items()), "The instance lies outside the claimed conditions."
+    )
+    box = [kept.get(f, feature.all) for f, feature in enumerate(space.features)]
+    others = set(range(space.model.n_classes)) - {label}
+    leaves = Proof(space, certificate["proof"]).check(box, others)
+    witnesses = {space.index(f): row for f, row in certificate["witnesses"].items()}
+    require(
+        not minimal or set(witnesses) == set(kept), "There must be a witness for each kept feature, and for no other."
+    )
     for f, row in witnesses.items():
-        require(len(row) == len(model.columns), "A witness must have one value for each column.")
-        at = [feature.cell(row) for feature in features]
-        require(all(_keeps(clause, at) for clause in clauses), "A witness breaks a rule between features.")
-        for other in kept:
-            same = other == f or kept[other] >> at[other] & 1
-            require(same, f"The witness of feature {f} leaves the condition on feature {other} too.")
-        require(model.label(row) != label, f"The witness of feature {f} has the same label as the instance.")
-    names = [features[f].name for f in sorted(kept)]
-    return Checked(certificate["claim"], str(model.classes[label]), names, proof.leaves, len(witnesses))
+        at = space.point(row, f"The witness of feature {f}")
+        for other, mask in kept.items():
+            require(
+                other == f or mask >> at[other] & 1, f"The witness of feature {f} leaves the condition on {other} too."
+            )
+        require(
+            space.model.label(_row(row)) != label, f"The witness of feature {f} has the same label as the instance."
+        )
+    names = ", ".join(space.features[f].name for f in sorted(kept)) or "no feature at all"
+    text = f"{names} force{'s' * (len(kept) < 2)} the label {space.model.classes[label]}"
+    if minimal and kept:
+        text += "; it cannot be dropped" if len(kept) == 1 else "; none of them can be dropped"
+    return Checked(text, leaves)
+
+
+def _check_change(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
+    """Features whose change alone gives another label, or the target; with any of them kept, that is impossible."""
+    target = certificate["target"]
+    changed = [space.index(f) for f in certificate["changed"]]
+    require(len(set(changed)) == len(changed), "A feature is changed twice.")
+    at, other = space.point(certificate["witness"], "The witness"), space.model.label(_row(certificate["witness"]))
+    require(
+        all(at[f] == instance[f] for f in range(len(at)) if f not in changed), "The witness changes other features."
+    )
+    require(other != label and target in (None, other), f"The witness has the label {other}.")
+    require({space.index(f) for f in certificate["proofs"]} == set(changed), "There must be a proof for each feature.")
+    excluded = set(range(space.model.n_classes)) - {label} if target is None else {target}
+    leaves = 0
+    for f, proof in certificate["proofs"].items():
+        free = set(changed) - {space.index(f)}
+        box = [feature.all if g in free else 1 << instance[g] for g, feature in enumerate(space.features)]
+        leaves += Proof(space, proof).check(box, excluded)
+    names = ", ".join(space.features[f].name for f in changed)
+    text = f"a change of {names} gives the label {space.model.classes[other]}; "
+    return Checked(text + ("it" if len(changed) == 1 else "none of them") + " cannot be left out", leaves)
+
+
+class Space:
+    """The features, their cells, and the rules between them, as the certificate declares them for a model."""
+
+    def __init__(self, model: Model, features: Any, clauses: Any) -> None:
+        self.model = model
+        self.features = _read_features(features, model)
+        self.clauses = [[(f, self.mask(f, cells)) for f, cells in clause] for clause in clauses]
+        owner = {column: f for f, feature in enumerate(self.features) for column in feature.columns}
+        self.owner = [owner[column] if column >= 0 else -1 for column in model.feature]
+        self.left_cells = [
+            0 if f < 0 else self.features[f].left_cells(model, node) for node, f in enumerate(self.owner)
+        ]
+
+    def index(self, given: Any) -> int:
+        """Return the index of a feature."""
+        f = int(given)
+        require(0 <= f < len(self.features), f"There is no feature {f}.")
+        return f
+
+    def mask(self, f: int, cells: Any) -> int:
+        """Return cells of a feature as bits."""
+        n = self.features[f].n_cells
+        require(cells and all(type(c) is int and 0 <= c < n for c in cells), f"Cells of feature {f} must exist.")
+        return sum(1 << c for c in set(cells))
+
+    def point(self, given: Any, what: str) -> list[int]:
+        """Return the cells of a row, which must lie in the space."""
+        row = _row(given)
+        require(len(row) == len(self.model.columns), f"{what} must have one value for each column.")
+        at = [feature.cell(row) for feature in self.features]
+        kept = all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
+        require(kept, f"{what} breaks a rule between features.")
+        return at
 
 
 class Model:
@@ -164,18 +225,25 @@ class Model:
         require((self.vote == "sum") == bool(sums), "The vote 'sum', and no other, says how sums become a label.")
         require(len(self.start) == n_sums, "There must be one start for each sum.")
         require(self.divisor > 0 and all(map(math.isfinite, [self.divisor, *self.start])), "Sums must be finite.")
-        require(all(len(v) == n_sums and all(map(math.isfinite, v)) for v in self.values), "Leaf values must be finite.")
+        require(
+            all(len(v) == n_sums and all(map(math.isfinite, v)) for v in self.values), "Leaf values must be finite."
+        )
         self._check_trees()
         if self.vote == "majority":  # a vote for the first maximum
             self.values = [[float(k == v.index(max(v))) for k in range(n_sums)] for v in self.values]
         self._bound_rounding()
+        parts = {Fraction(value).denominator for values in [*self.values, self.start] for value in values}
+        self.finest = math.lcm(*parts)  # all values are whole multiples of 1 / finest
+        self.whole = [[int(Fraction(value) * self.finest) for value in values] for values in self.values]
 
     def _check_trees(self) -> None:
         n = len(self.feature)
-        lists = [self.left, self.right, self.subset, self.threshold, self.values]
+        lists: list[list[Any]] = [self.left, self.right, self.subset, self.threshold, self.values]
         require(n > 0 and all(len(entries) == n for entries in lists), "Every node must have an entry in every list.")
         ends = [*self.roots[1:], n]
-        require(self.roots[0] == 0 and all(a < b for a, b in zip(self.roots, ends, strict=True)), "The roots must ascend.")
+        require(
+            self.roots[0] == 0 and all(a < b for a, b in zip(self.roots, ends, strict=True)), "The roots must ascend."
+        )
         parents = [0] * n
         for root, end in zip(self.roots, ends, strict=True):
             for node in range(root, end):
@@ -193,11 +261,11 @@ class Model:
                 self.depth[self.left[node]] = self.depth[self.right[node]] = self.depth[node] + 1
 
     def _bound_rounding(self) -> None:
-        """Set `error`: exact sums that differ by more keep their order in the model; and `exact`: leaves that need none."""
+        """Set `error`: exact sums that differ by more keep their order; and `exact`: leaves that need no such care."""
         n = len(self.feature)
         self.exact = [self.vote == "majority"] * n
         self.error, self.step = Fraction(0), Fraction(1)
-        # Leaves that are a vote for one class, in tree ensembles whose sums are numbers of votes if all leaves are such.
+        # Leaves that are a vote for one class: sums over such leaves alone are numbers of votes.
         counts = self.vote != "sum"
         self.pure = [counts and sorted(v)[-1:] == [1.0] and sum(map(bool, v)) == 1 for v in self.values]
         if self.vote == "majority":
@@ -221,8 +289,8 @@ class Model:
             grain /= 2
         if fits and all(Fraction(value) % grain == 0 for value in self.start):
             self.exact = [all(Fraction(value) % grain == 0 for value in values) for values in self.values]
-        leaves = [values for node, values in enumerate(self.values) if self.feature[node] < 0 and self.exact[node]]
-        coarsest = math.lcm(1, *(Fraction(v).denominator for values in [*leaves, self.start] for v in values))
+        kept = [values for node, values in enumerate(self.values) if self.feature[node] < 0 and self.exact[node]]
+        coarsest = math.lcm(1, *(Fraction(v).denominator for values in [*kept, self.start] for v in values))
         self.step = Fraction(1, coarsest)  # sums of exact leaves are multiples of this
 
     def goes_left(self, node: int, value: float) -> bool:
@@ -329,7 +397,7 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
         require(model.columns[columns[0]].get("categories") is None, "A categorical column has no numbers.")
         uppers = [_number(value) for value in entry["uppers"]]
         lowest, missing = _number(entry["lowest"]), entry["missing"]
-        require(lowest <= uppers[0] and all(a < b for a, b in zip(uppers, uppers[1:], strict=False)), "Cells must ascend.")
+        require(lowest <= uppers[0] and all(a < b for a, b in itertools.pairwise(uppers)), "Cells must ascend.")
         require(missing in (None, 0, len(uppers)), "The cell of missing values must be the first or the last.")
         n_cells = len(uppers) + (missing is not None)
         features.append(Feature(entry["name"], columns, uppers, lowest, bool(entry["whole"]), missing, None, n_cells))
@@ -341,8 +409,10 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
 class Proof:
     """The split trees, and the bounds at their leaves."""
 
-    def __init__(self, model: Model, features: list[Feature], clauses: Any, label: int, given: Any) -> None:
-        self.model, self.features, self.clauses, self.label = model, features, clauses, label
+    def __init__(self, space: Space, given: Any) -> None:
+        self.model, self.features, self.clauses = space.model, space.features, space.clauses
+        self.owner, self.left_cells = space.owner, space.left_cells
+        model = space.model
         self.steps: list[int] = given["steps"]
         self.unit = Fraction(given["unit"])
         require(self.unit > 0, "Prices must have a positive unit.")
@@ -350,22 +420,19 @@ class Proof:
         for entries in given["tables"]:
             table = {n: (a, b) for n, a, b in zip(entries[::3], entries[1::3], entries[2::3], strict=True)}
             require(all(a >= 0 and b >= 0 for a, b in table.values()), "Prices must not be negative.")
+            require(
+                all(0 <= n < len(self.owner) and self.owner[n] >= 0 for n in table), "Prices must be those of splits."
+            )
+            require(3 * len(table) == len(entries), "A split must have one pair of prices.")
             self.tables.append(table)
         self.at, self.leaves = 0, 0
-        owner = {column: f for f, feature in enumerate(features) for column in feature.columns}
-        inner = [node for node in range(len(model.feature)) if model.feature[node] >= 0]
-        self.owner = [owner[column] if column >= 0 else -1 for column in model.feature]
-        self.left_cells = dict.fromkeys(inner, 0)
-        for node in inner:
-            self.left_cells[node] = features[self.owner[node]].left_cells(model, node)
         # All values and prices as whole multiples of one small fraction.
-        finest = math.lcm(self.unit.denominator, *{Fraction(v).denominator for values in model.values for v in values})
-        self.scale = math.lcm(finest, *(Fraction(v).denominator for v in model.start))
-        self.values = [[int(Fraction(v) * self.scale) for v in values] for values in model.values]
+        self.scale = math.lcm(model.finest, self.unit.denominator)
+        self.times = self.scale // model.finest
         self.price = int(self.unit * self.scale)
 
-    def check(self, box: list[int]) -> None:
-        """Check that no point of the box has another label."""
+    def check(self, box: list[int], excluded: set[int]) -> int:
+        """Check that no point of the box has one of these labels; return the number of leaves."""
         proved = set()
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 10 * max(self.model.depth) + len(self.steps) + 1000))
@@ -377,8 +444,8 @@ class Proof:
                 proved.add(rival)
         finally:
             sys.setrecursionlimit(limit)
-        missing = set(range(self.model.n_classes)) - proved - {self.label}
-        require(not missing, f"No proof excludes the classes {sorted(missing)}.")
+        require(excluded <= proved, f"No proof excludes the classes {sorted(excluded - proved)}.")
+        return self.leaves
 
     def _take(self, n: int) -> list[int]:
         taken = self.steps[self.at : self.at + n]
@@ -444,8 +511,9 @@ class Proof:
 
     def _worth(self, node: int, winner: int, loser: int) -> int:
         """Return the value of a leaf for a pair of classes: what it adds to the winner's lead."""
-        values = self.values[node]
-        return (winner - loser) * values[0] if self.model.cuts is not None else values[winner] - values[loser]
+        values = self.model.whole[node]
+        lead = (winner - loser) * values[0] if self.model.cuts is not None else values[winner] - values[loser]
+        return lead * self.times
 
     def _loses(self, box: list[int], winner: int, loser: int, prices: dict[int, tuple[int, int]]) -> bool:
         """Return whether the bound shows that `winner` does not have the label anywhere in the box."""
@@ -469,9 +537,13 @@ class Proof:
         plainly: Fraction,
         exactly: Fraction,
     ) -> bool:
-        """Return whether the lead is less than `exactly` where all trees reach exact leaves, and surely less elsewhere."""
+        """Return whether the lead is less than `exactly` at exact leaves, and surely less than `plainly` elsewhere."""
         model = self.model
         priced: list[dict[int, list[int]]] = [{} for _ in self.features]  # per feature and split: what sides earn
+        for node, (alpha, beta) in prices.items():
+            earning = priced[self.owner[node]].setdefault(self.left_cells[node], [0, 0])
+            earning[0] += alpha
+            earning[1] += beta
         exact, rounded = [], []  # per tree: the best value, payments deducted, of exact leaves and of others
 
         def best(node: int) -> tuple[float, float]:
@@ -480,22 +552,19 @@ class Proof:
                 worth = self._worth(node, winner, loser)
                 return (worth, -math.inf) if is_exact[node] else (-math.inf, worth)
             cells, left = box[f], self.left_cells[node]
-            if not cells & ~left:
-                return best(model.left[node])
-            if not cells & left:
-                return best(model.right[node])
-            alpha, beta = prices.get(node, (0, 0))
-            box[f] = cells & left
-            by_left = best(model.left[node])
-            box[f] = cells & ~left
-            by_right = best(model.right[node])
+            sides = []
+            for part, child, price in zip(
+                (cells & left, cells & ~left),
+                (model.left[node], model.right[node]),
+                prices.get(node, (0, 0)),
+                strict=True,
+            ):
+                if part:
+                    box[f] = part
+                    by_exact, by_rounded = best(child)
+                    sides.append((by_exact - price * self.price, by_rounded - price * self.price))
             box[f] = cells
-            if alpha or beta:
-                earning = priced[f].setdefault(left, [0, 0])
-                earning[0] += alpha
-                earning[1] += beta
-            alpha, beta = alpha * self.price, beta * self.price
-            return max(by_left[0] - alpha, by_right[0] - beta), max(by_left[1] - alpha, by_right[1] - beta)
+            return sides[0] if len(sides) == 1 else (max(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1]))
 
         for root in model.roots:
             by_exact, by_rounded = best(root)
@@ -581,7 +650,7 @@ class Proof:
 
 
 def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
-    """Return the most that one of the cells earns, from what each split pays those that go left and those that do not."""
+    """Return the most that one of the cells earns; a split pays one sum if the cell goes left, else another."""
     if not splits:
         return 0
     gains: dict[int, int] = {}  # per cell: what it earns more than the cell before it
@@ -601,13 +670,8 @@ def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
     return most
 
 
-def _keeps(clause: list[tuple[int, int]], point: list[int]) -> bool:
-    return any(cells >> point[f] & 1 for f, cells in clause)
-
-
-def _mask(cells: Any, feature: Feature) -> int:
-    require(all(type(c) is int and 0 <= c < feature.n_cells for c in cells) and cells, "Cells must exist.")
-    return sum(1 << c for c in set(cells))
+def _row(values: Any) -> list[float]:
+    return [_number(value) for value in values]
 
 
 def _number(value: Any) -> float:

@@ -135,9 +135,7 @@ class Explainer:
         if domain == "observed":
             observed = Space.of(forest, one_hot=one_hot, missing=missing).observed(rows)
             bounds = {**observed, **(bounds or {})}
-        space = Space.of(
-            forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing
-        )
+        space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
         self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
         self._made: Setting | None = None
         if forest.sums is None or forest.sums.cuts != ():
@@ -171,7 +169,7 @@ class Explainer:
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
         >>> explainer = Explainer(RandomForestRegressor(10, max_depth=3, random_state=0).fit(X, y))
         >>> explainer.around(X.iloc[0], 50).abductive(X.iloc[0]).label
-        'within 50.0 of ...'
+        'within 50 of ...'
         """
         row = as_row(x, self.forest.columns, self.forest.floats)
         score = float(self.forest.add(self.forest.route(row[None, :]))[0, 0])
@@ -692,7 +690,8 @@ class Explainer:
         raise InputError(f"The 'format' parameter must be 'dimacs' or 'smtlib'. Got {format!r} instead.")
 
     def __repr__(self) -> str:
-        return f"Explainer({self.forest!r}, oracle={self._setting.oracle.name!r})"
+        oracle = "" if self._made is None else f", oracle={self._made.oracle.name!r}"
+        return f"Explainer({self.forest!r}{oracle})"
 
 
 def state(

@@ -92,22 +92,15 @@ class Abductive:
         >>> import treeproof as tp
         >>> forest, patient = tp.examples.heart_disease()
         >>> print(tp.Explainer(forest).abductive(patient).certificate().check())
-        Checked: blocked-arteries, chest-pain force the label Yes (1 closed box); 2 witnesses show that none can be
-        dropped.
+        Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
         """
-        if self._certify is None:
-            raise UnsupportedQueryError(
-                "A certificate is made by the explainer's own result, for a prediction and not for a target. "
-                "Explain the row again, and ask that result."
-            )
-        return self._certify(timeout)
+        return _certified(self._certify, timeout)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return tuple(None if f.name == "_certify" else getattr(self, f.name) for f in fields(self))
+        return _state(self)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for f, value in zip(fields(self), state, strict=True):
-            object.__setattr__(self, f.name, value)
+        _set_state(self, state)
 
     def __str__(self) -> str:
         if not self.features:
@@ -205,6 +198,21 @@ class Contrastive:
     limits: tuple[str, ...] = ()
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
+
+        What it proves is that the witness has another label and that none of the features can be left out; not that no
+        smaller set exists, nor that no closer values do.
+        """
+        return _certified(self._certify, timeout)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return _state(self)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _set_state(self, state)
 
     def __str__(self) -> str:
         return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
@@ -277,6 +285,25 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "verdict", **as_plain(self)}
+
+
+def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
+    if certify is None:
+        raise UnsupportedQueryError(
+            "A certificate is made by the explainer's own result: for a prediction and what changes it, without limits and "
+            "before a deadline. Explain the row again in that way, and ask that result."
+        )
+    return certify(timeout)
+
+
+def _state(result: Any) -> tuple[Any, ...]:
+    """Return what is kept of a result in a file or another process: everything but the way to its proof."""
+    return tuple(None if f.name == "_certify" else getattr(result, f.name) for f in fields(result))
+
+
+def _set_state(result: Any, state: tuple[Any, ...]) -> None:
+    for f, value in zip(fields(result), state, strict=True):
+        object.__setattr__(result, f.name, value)
 
 
 def _under(constraints: Sequence[str]) -> str:

@@ -43,7 +43,8 @@ class Floats:
         >>> FLOAT32.next(1.0, math.inf), FLOAT64.next(1.0, math.inf)
         (1.0000001192092896, 1.0000000000000002)
         """
-        return float(np.nextafter(self.dtype(value), self.dtype(towards)))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.nextafter(self.dtype(value), self.dtype(towards)))
 
     def after(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the next larger number of each."""

@@ -212,7 +212,9 @@ class Forest:
         if vote == self.vote:
             return self
         if self.sums is not None:
-            raise InputError(f"These trees add up scores: only a forest of classification trees can take a {vote} vote.")
+            raise InputError(
+                f"These trees add up scores: only a forest of classification trees can take a {vote} vote."
+            )
         return dataclasses.replace(self, vote=vote)
 
     def apply(self, X: Any) -> IntArray:
@@ -247,7 +249,9 @@ class Forest:
         if self.sums is not None and self.sums.cuts is not None:
             return np.searchsorted(self.sums.cuts, total[:, 0], side="right")
         if self.sums is not None and self.sums.softmax:
-            return np.array(_core.softmax_labels(total.astype(np.float64), self.sums.numbers == "float32"), dtype=np.intp)
+            return np.array(
+                _core.softmax_labels(total.astype(np.float64), self.sums.numbers == "float32"), dtype=np.intp
+            )
         return np.argmax(total, axis=1)
 
     def add(self, leaves: IntArray) -> npt.NDArray[Any]:

@@ -91,7 +91,9 @@ class Region:
                 return False
             if f in self._numbers:
                 value = float(row[self._space.features[f].columns[0]])
-                if not math.isnan(value) and not any(low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)):
+                if not math.isnan(value) and not any(
+                    low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)
+                ):
                     return False
         return True
 

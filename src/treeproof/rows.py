@@ -137,7 +137,7 @@ def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
 def _number(value: Any, column: Column, floats: Floats) -> float:
     if column.categories is not None:
         plain = value.item() if isinstance(value, np.generic) else value
-        if None in column.categories and _is_missing(plain):
+        if None in column.categories and is_missing(plain):
             return float(column.categories.index(None))
         if isinstance(plain, str | int | float):
             for code, category in enumerate(column.categories):
@@ -146,7 +146,7 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
     if isinstance(value, str | bytes):
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.")
-    if _is_missing(value):
+    if is_missing(value):
         return float("nan")
     if isinstance(value, datetime.date | np.datetime64):
         raise InputError(
@@ -159,9 +159,13 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Return whether a value stands for a missing one: None, NaN, NaT, or pandas.NA."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:

@@ -215,7 +215,9 @@ class NumericFeature:
         if not cells:
             return Condition(self.name, values=(None,))
         starts = [cell for cell in cells if cell - 1 not in cells] if len(cells) < len(self.lows) else [0]
-        ends = [cell for cell in cells if cell + 1 not in cells] if len(cells) < len(self.lows) else [len(self.lows) - 1]
+        ends = (
+            [cell for cell in cells if cell + 1 not in cells] if len(cells) < len(self.lows) else [len(self.lows) - 1]
+        )
         ranges = tuple(self._ends(first, last) for first, last in zip(starts, ends, strict=True))
         if len(ranges) > 1:
             return Condition(self.name, missing=missing, ranges=ranges, numbers=self.floats.name)

@@ -59,8 +59,13 @@ def around(forest: Forest, score: float, within: Any) -> Forest:
     _require_score(forest)
     if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not 0 <= within < math.inf:
         raise InputError(f"The distance must be a finite number, at least 0. Got {within!r}.")
-    low = _float_at_least(Fraction(score) - Fraction(float(within)))
-    above = FLOAT64.next(-_float_at_least(-(Fraction(score) + Fraction(float(within)))), math.inf)
+    try:
+        low = _float_at_least(Fraction(score) - Fraction(float(within)))
+        above = FLOAT64.next(-_float_at_least(-(Fraction(score) + Fraction(float(within)))), math.inf)
+    except OverflowError:
+        low = above = math.inf
+    if not math.isfinite(above):
+        raise InputError(f"The distance must not lead beyond all numbers. {within!r} is too far from {score!r}.")
     numbers = forest.sums.floats if forest.sums else FLOAT64
     middle = f"within {FLOAT64.shortest(float(within))} of {numbers.shortest(score)}"
     return forest.with_cuts([low, above], ["below", middle, "above"])
@@ -76,7 +81,7 @@ def cut_probability(forest: Forest, threshold: Any, probability: Probability | N
         return _share_of_second(forest).with_cuts([p], labels)
     if probability is None or forest.sums.cuts is None:
         raise UnsupportedModelError(f"The probabilities of this model cannot be followed exactly. Got {forest!r}.")
-    margin = _margin(lambda s: probability(s) >= p, forest.sums.floats, f"a probability of {p}")
+    margin = _margin(lambda s: float(probability(s)) >= p, forest.sums.floats, f"a probability of {p}")
     return forest.with_cuts([margin], labels)
 
 
@@ -107,8 +112,8 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
         raise InputError(f"The confidence must be more than 0.5, with two classes. Got {confidence!r}.")
     numbers = forest.sums.floats
     first = numbers.dtype(1)
-    low = _margin(lambda s: not first - numbers.dtype(probability(s)) >= p, numbers, f"a probability of {p}")
-    high = _margin(lambda s: probability(s) >= p, numbers, f"a probability of {p}")
+    low = _margin(lambda s: not float(first - numbers.dtype(probability(s))) >= p, numbers, f"a probability of {p}")
+    high = _margin(lambda s: float(probability(s)) >= p, numbers, f"a probability of {p}")
     return dataclasses.replace(
         forest,
         sums=dataclasses.replace(forest.sums, cuts=(low, high)),
@@ -118,7 +123,10 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
 
 def _require_score(forest: Forest) -> None:
     if forest.sums is None or forest.sums.cuts != ():
-        raise InputError(f"Only a regressor has a score. Got {forest!r}; use threshold= or confidence= for a classifier.")
+        raise InputError(
+            f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for a "
+            "classifier."
+        )
 
 
 def _probability(name: str, given: Any) -> float:
@@ -136,7 +144,9 @@ def _margin(reaches: Callable[[float], bool], numbers: Floats, what: str) -> flo
     for _ in range(_NEARBY):
         below, above = numbers.next(below, -math.inf), numbers.next(above, math.inf)
         if reaches(below) or not reaches(above):
-            raise UnsupportedModelError(f"The model's probabilities waver near {what}; choose a slightly different one.")
+            raise UnsupportedModelError(
+                f"The model's probabilities waver near {what}; choose a slightly different one."
+            )
     return found
 
 

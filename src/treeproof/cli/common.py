@@ -31,22 +31,32 @@ def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
     """Options that say what is explained: model, data, space, vote, target, and the SAT encoding."""
-    parser.add_argument("model", help="saved model: .json, .skops, XGBoost .json, LightGBM .txt, or a trusted .pkl / .joblib")
+    parser.add_argument(
+        "model", help="saved model: .json, .skops, XGBoost .json, LightGBM .txt, or a trusted .pkl / .joblib"
+    )
     parser.add_argument("data", help="CSV file with a header that names the model's columns")
     parser.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
     parser.add_argument(
         "--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)"
     )
     claim = parser.add_mutually_exclusive_group()
-    claim.add_argument("--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P")
     claim.add_argument(
-        "--confidence", type=float, metavar="P", help="explain a class only if its probability is >= P, else 'uncertain'"
+        "--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P"
+    )
+    claim.add_argument(
+        "--confidence",
+        type=float,
+        metavar="P",
+        help="explain a class only if its probability is >= P, else 'uncertain'",
     )
     claim.add_argument(
         "--cut", type=float, nargs="+", metavar="SCORE", help="explain between which of these a regressor's score lies"
     )
     claim.add_argument(
-        "--within", type=float, metavar="DISTANCE", help="explain why a regressor's score stays so close to its prediction"
+        "--within",
+        type=float,
+        metavar="DISTANCE",
+        help="explain why a regressor's score stays so close to its prediction",
     )
     parser.add_argument(
         "--missing", nargs="*", metavar="COLUMN", help="numeric columns that may be missing (alone: all that can be)"

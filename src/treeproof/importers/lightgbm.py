@@ -286,8 +286,8 @@ def _tree(tree: dict[str, str], k: int, codes: dict[int, list[int]], n_columns: 
         missing_left.append(node < n and (threshold[node] >= 0 if as_zero else bool(kind & _DEFAULT_LEFT)))
         if kind & _CATEGORICAL:
             chosen = _bits(tree, threshold[node])
-            # A missing value, the last category, goes right, or counts as 0.
-            compared = [*codes[feature[node]], 0 if as_zero else -1]
+            # A missing value, the last category, goes right, also where training had none.
+            compared = [*codes[feature[node]], -1]
             left_categories[i] = frozenset(c for c, code in enumerate(compared) if code in chosen)
         elif node < n and feature[node] in codes:
             raise ForestFormatError(f"Tree {number} must split a categorical column by categories.")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.forest import LEAF, Forest
@@ -90,10 +93,12 @@ def _unfold(forest: Forest, tests: Mapping[int, Pieces], root: int, limit: int) 
     """Return one tree, unfolded from the root down: a node that several pieces reach is split, and met again below."""
     feature, threshold, missing_left = forest.feature.tolist(), forest.threshold.tolist(), forest.missing_left.tolist()
     children = {True: forest.left.tolist(), False: forest.right.tolist()}
-    new = Tree([], [], [], [], [], [], {})
-    assert isinstance(new.feature, list) and isinstance(new.threshold, list) and isinstance(new.missing_left, list)
-    assert isinstance(new.values, list) and new.left_categories is not None
-    links = {True: new.left, False: new.right}
+    columns: list[int] = []
+    cuts: list[float] = []
+    values: list[Any] = []
+    missing_goes_left: list[bool] = []
+    left_categories: dict[int, frozenset[int]] = {}
+    links: dict[bool, list[int]] = {True: [], False: []}
     pending: list[tuple[int, dict[int, _Part], int, bool]] = [(root, {}, LEAF, True)]
     while pending:
         node, parts, parent, side = pending.pop()
@@ -124,22 +129,22 @@ def _unfold(forest: Forest, tests: Mapping[int, Pieces], root: int, limit: int) 
                 left = _Part(part.low, cut, missing)
                 right = _Part(cut, part.high, part.missing and not missing)
             below = {True: (node, {**parts, j: left}), False: (node, {**parts, j: right})}
-        place = len(new.feature)
+        place = len(columns)
         if place >= limit:
             raise UnsupportedModelError(
                 "The columns of KBinsDiscretizer, one for each bin, make trees too large here. "
                 "Use encode='ordinal', which gives the trees the same choices."
             )
         if parent != LEAF:
-            links[side][parent] = place  # type: ignore[index]
+            links[side][parent] = place
         if j != LEAF and not numeric:
-            new.left_categories[place] = forest.subsets[forest.subset[node]]
-        new.feature.append(j)
-        new.threshold.append(cut)
-        new.values.append(forest.values[node] if j == LEAF else forest.values[node] * 0)
-        new.missing_left.append(missing)
+            left_categories[place] = forest.subsets[forest.subset[node]]
+        columns.append(j)
+        cuts.append(cut)
+        values.append(forest.values[node])
+        missing_goes_left.append(missing)
         for way in (True, False):
-            links[way].append(LEAF)  # type: ignore[union-attr]
+            links[way].append(LEAF)
         if j != LEAF:
             pending += [(*below[False], place, False), (*below[True], place, True)]
-    return new
+    return Tree(columns, cuts, links[True], links[False], np.array(values), missing_goes_left, left_categories)

@@ -1,9 +1,9 @@
 """scikit-learn pipelines: the final estimator's forest, carried back to the columns that people know.
 
 Every column that the final estimator sees must come from one column of the input. Then a split of it is a split of that
-column: a cut, if the column is numeric and its transforms never fall, or a set of categories. Where the cut lies is asked
-of the transformers themselves, by bisection to the last float, and so is where each category and a missing value go; no
-transform is recomputed here. A step that mixes columns, or whose rise cannot be relied on, is refused by name.
+column: a cut, if the column is numeric and its transforms never fall, or a set of categories. Where the cut lies is
+asked of the transformers themselves, by bisection to the last float, and so is where each category and a missing value
+go; no transform is recomputed here. A step that mixes columns, or whose rise cannot be relied on, is refused by name.
 
 Numbers are float64, as in a frame or an array of floats. (Many transformers compute in float32 if all their input is.)
 """
@@ -45,6 +45,7 @@ from treeproof.importers import xgboost
 from treeproof.importers.pieces import Pieces, unfold
 from treeproof.importers.selfcheck import N_ROWS, boundary_rows, check_against, check_scores
 from treeproof.importers.sklearn import require_fitted, require_known, sequential
+from treeproof.rows import is_missing
 
 TAKES = "scikit-learn's Pipeline that ends in one of these"
 
@@ -108,9 +109,9 @@ def _idle(step: Any) -> bool:
 class _Source:
     """Where a column comes from: a column of the input, and what it went through.
 
-    `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with the
-    column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells whether the
-    number is in that bin. `root` says that negative numbers became missing on the way.
+    `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with
+    the column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells
+    whether the number is in that bin. `root` says that negative numbers became missing on the way.
     """
 
     column: int
@@ -197,7 +198,7 @@ def _follow_columns(step: ColumnTransformer, inputs: list[_Source], met: list[_S
 
 
 def _follow_imputer(step: SimpleImputer, inputs: list[_Source]) -> list[_Source]:
-    if step.missing_values is not None and step.missing_values == step.missing_values:
+    if not is_missing(step.missing_values) or type(step.missing_values).__name__ == "NAType":
         raise UnsupportedModelError(
             f"SimpleImputer must replace NaN or None. Got missing_values={step.missing_values!r}; replace that by NaN "
             "in the data, and train with missing_values=nan."
@@ -207,10 +208,9 @@ def _follow_imputer(step: SimpleImputer, inputs: list[_Source]) -> list[_Source]
             raise UnsupportedModelError(
                 "SimpleImputer must come before a square root, which makes missing values of negative numbers."
             )
-    empty = (
-        [] if step.keep_empty_features else [i for i, value in enumerate(step.statistics_.tolist()) if value != value]
-    )
-    kept = [i for i in range(len(inputs)) if i not in empty]
+    # Columns that were empty in training have no statistic, and are left out.
+    statistics = step.statistics_.tolist()
+    kept = [i for i in range(len(inputs)) if step.keep_empty_features or not is_missing(statistics[i])]
     if step.add_indicator:
         kept += step.indicator_.features_.tolist()
     return [dataclasses.replace(inputs[i].through(step, i, o), imputed=True) for o, i in enumerate(kept)]
@@ -230,13 +230,13 @@ def _follow_bins(step: KBinsDiscretizer, inputs: list[_Source]) -> list[_Source]
 
 def _follow_encoder(step: Any, inputs: list[_Source]) -> list[_Source]:
     widths = step._n_features_outs if type(step) is OneHotEncoder else [1] * len(inputs)
-    outputs = []
+    outputs: list[_Source] = []
     for i, (source, width) in enumerate(zip(inputs, widths, strict=True)):
         if source.encoder is None:
             if source.changed_by:
                 raise UnsupportedModelError(
-                    f"{type(step).__name__} must encode values of the input. Got what {source.changed_by} makes of them; "
-                    "explain the final estimator, on data as it sees it."
+                    f"{type(step).__name__} must encode values of the input. Got what {source.changed_by} makes of "
+                    "them; explain the final estimator, on data as it sees it."
                 )
             source = dataclasses.replace(source, encoder=(step, i))
         outputs += [source.through(step, i, len(outputs) + k) for k in range(width)]
@@ -318,7 +318,7 @@ class _Route:
 
         With `absent` false, what a sparse matrix does not hold is 0 in any case.
         """
-        # Numbers beyond the largest one may occur on the way; a step that takes no such numbers need not refuse them here.
+        # Numbers beyond the largest one may occur on the way. Steps that refuse them need not do so here.
         with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(assume_finite=True):
             warnings.simplefilter("ignore")
             found = self.steps.transform(self.table(given))
@@ -335,20 +335,17 @@ class _Route:
         return np.column_stack([self._column(found, o) for o in range(self.inner.n_columns)])
 
     def _column(self, found: Any, o: int) -> Any:
-        if hasattr(found, "iloc"):
-            column = found.iloc[:, o].to_numpy()
-        else:
-            column = np.asarray(found[:, o])
+        column = found.iloc[:, o].to_numpy() if hasattr(found, "iloc") else np.asarray(found[:, o])
         categories = self.inner.columns[o].categories
         if categories is None:
             return column.astype(np.float64)
         codes = {category: code for code, category in enumerate(categories)}
-        labels = [None if value is None or value != value else value for value in column.tolist()]
+        labels = [None if is_missing(value) else value for value in column.tolist()]
         unknown = [label for label in labels if label not in codes]
         if unknown:
             raise UnsupportedModelError(
-                f"What the steps make of {self.inputs[self.sources[o].column].name!r} must be a category that the final "
-                f"estimator knows. Got {unknown[0]!r}."
+                f"What the steps make of {self.inputs[self.sources[o].column].name!r} must be a category that the "
+                f"final estimator knows. Got {unknown[0]!r}."
             )
         return np.array([codes[label] for label in labels], dtype=np.float64)
 
@@ -383,7 +380,8 @@ def _route(steps: list[Any], final: Any, inner: Forest) -> _Route:
     names = getattr(steps[0], "feature_names_in_", None)
     named = names is not None
     names = [f"x{j}" for j in range(steps[0].n_features_in_)] if names is None else [str(name) for name in names]
-    sources, met = [_Source(j) for j in range(len(names))], []
+    met: list[_Source] = []
+    sources = [_Source(j) for j in range(len(names))]
     for step in steps:
         sources = _follow(step, sources, met)
     if len(sources) != inner.n_columns:
@@ -426,19 +424,18 @@ def _input(name: str, j: int, sources: list[_Source], met: list[_Source], inner:
         dtype = "category" if named else None
     if not categories:
         return _Input(name)
-    if any(c is None for c in categories) and any(c != c for c in categories):
+    none = any(c is None for c in categories)
+    if none and any(is_missing(c) and c is not None for c in categories):
         raise UnsupportedModelError(
             f"Missing values must be of one kind. Column {name!r} has None and NaN as different categories; "
             "replace one by the other, and train again."
         )
-    labels = dict.fromkeys(None if c is None or c != c else c for c in categories)
+    labels = dict.fromkeys(None if is_missing(c) else c for c in categories)
     if any(source.imputed for _, source in outputs):
         labels[None] = None
     if dtype != "category" and (dtype is None or dtype.kind not in "biuf"):
         dtype = None
-    return _Input(
-        name, tuple(labels), dtype, None if any(c is None for c in categories) and dtype is None else math.nan
-    )
+    return _Input(name, tuple(labels), dtype, None if none and dtype is None else math.nan)
 
 
 def _usable(route: _Route, j: int) -> _Input:
@@ -474,15 +471,16 @@ def _usable(route: _Route, j: int) -> _Input:
 
 
 def _missing_taken(route: _Route) -> set[int]:
-    """Return the numeric columns that may be missing: those with which the pipeline predicts, in a way that is known."""
+    """Return the numeric columns that may be missing: the pipeline predicts then, in a way that is known."""
     numeric = [j for j, seen in enumerate(route.inputs) if seen.labels is None]
+    if not numeric:
+        return set()
     alone = {j: [math.nan if i == k else 0.0 for k in range(len(numeric))] for i, j in enumerate(numeric)}
     try:
         rows = route.seen(alone)
     except (ValueError, TypeError):  # some step cannot even compute with a missing value
-        return {
-            j for j in numeric if route.predicts({j: [math.nan]}) and not route.lost(j, route.seen({j: [math.nan]})[0])
-        }
+        one = {j: [math.nan] for j in numeric}
+        return {j for j in numeric if route.predicts({j: one[j]}) and not route.lost(j, route.seen({j: one[j]})[0])}
     found = [j for j, row in zip(numeric, rows, strict=True) if not route.lost(j, row)]
     if found and not route.predicts({j: [math.nan] for j in found}):
         found = [j for j in found if route.predicts({j: [math.nan]})]
@@ -500,11 +498,11 @@ def _carry_back(route: _Route) -> Forest:
     subsets: dict[frozenset[int], int] = {}
     tests: dict[int, Pieces] = {}
     importances = np.zeros(len(used))
-    labelled = route.seen({j: columns[j].categories for j in used if columns[j].categories is not None})  # type: ignore[misc]
-    missing = route.seen(
-        {j: [math.nan] for j in used if columns[j].categories is None and columns[j].missing != "never"}
-    )
-    cuts = _Cuts(route, [j for j in used if columns[j].categories is None])
+    names = {j: columns[j].categories or () for j in used if columns[j].categories is not None}
+    numeric = [j for j in used if columns[j].categories is None]
+    named = route.seen(names)
+    missing = route.seen({j: [math.nan] for j in numeric if columns[j].missing != "never"})
+    cuts = _Cuts(route, numeric)
     for o, source in enumerate(route.sources):
         column = columns[source.column]
         importances[place[source.column]] += inner.importances[o]
@@ -513,7 +511,7 @@ def _carry_back(route: _Route) -> Forest:
         if len(nodes) == 0:
             continue
         if column.categories is not None:
-            sides = route.goes_left(o, nodes, labelled[: len(column.categories), o])
+            sides = route.goes_left(o, nodes, named[: len(column.categories), o])
             for node, flags in zip(nodes.tolist(), sides.T, strict=True):
                 chosen = frozenset(np.flatnonzero(flags).tolist())
                 subset[node] = subsets.setdefault(chosen, len(subsets))
@@ -616,9 +614,8 @@ class _Cuts:
 
         key = (id(step), place)
         if key not in self._edges:
-            self._edges[key] = _bisect(
-                lambda asked: {0: bins(asked[0]) <= np.arange(len(edges))[:, None]}, {0: len(edges)}
-            )[0]
+            last = np.arange(len(edges))[:, None]
+            self._edges[key] = _bisect(lambda asked: {0: bins(asked[0]) <= last}, {0: len(edges)}).get(0, last[:, 0])
         cuts = np.concatenate([[-np.inf], self._edges[key], [np.inf]])
         points = np.unique(np.concatenate([[0.0], cuts[1:-1], np.nextafter(cuts[1:-1], np.inf)]))
         points = points[np.abs(points) < FLOAT64.largest]
@@ -667,7 +664,7 @@ def _bisect(
     """
     low = {o: np.full((n, 1), _place(-FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
     high = {o: np.full((n, 1), _place(FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
-    if not low:
+    if sum(sizes.values()) == 0:
         return {}
     never = {o: ~flags for o, flags in reached({o: _numbers(places) for o, places in low.items()}).items()}
     always = reached({o: _numbers(places) for o, places in high.items()})
@@ -677,8 +674,8 @@ def _bisect(
         step = {o: np.maximum(1, (high[o] - low[o]) // np.uint64(len(ways) + 1)) for o in low}
         places = {o: np.minimum(low[o] + step[o] * ways, np.maximum(high[o] - 1, low[o])) for o in low}
         flags = reached({o: _numbers(places[o]) for o in low})
-        for o in low:
-            count = np.sum(flags[o], axis=1, keepdims=True)
+        for o, answers in flags.items():
+            count = np.sum(answers, axis=1, keepdims=True)
             ends = np.hstack([low[o], places[o], high[o]])
             low[o], high[o] = np.take_along_axis(ends, count, axis=1), np.take_along_axis(ends, count + 1, axis=1)
     found = {o: np.where(always[o], FLOAT64.largest, np.where(never[o], -np.inf, _numbers(low[o]))) for o in low}
@@ -702,11 +699,14 @@ def _numbers(places: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
+    """Return a frame that keeps None and NaN apart."""
     try:
         import pandas as pd
     except ImportError:  # the model was trained with a frame of another library
-        import polars as pd
-    return pd.DataFrame(dict(columns))
+        import polars
+
+        return polars.DataFrame({name: [None if is_missing(v) else v for v in c] for name, c in columns.items()})
+    return pd.DataFrame({name: pd.Series(c, dtype=c.dtype) for name, c in columns.items()})
 
 
 def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:

@@ -87,7 +87,9 @@ def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
             rows[:, j] = rng.integers(len(column.categories), size=n_rows)
             continue
         thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(floats.dtype)
-        thresholds = thresholds[np.abs(thresholds) < floats.largest]  # at or beyond it, no number is parted from another
+        thresholds = thresholds[
+            np.abs(thresholds) < floats.largest
+        ]  # at or beyond it, no number is parted from another
         if len(thresholds) == 0:
             thresholds = np.zeros(1, dtype=floats.dtype)
         on = rng.choice(thresholds, size=n_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 from typing import Any
 
@@ -67,6 +68,10 @@ def load(model: Any, vote: Vote | None) -> Forest:
         trees = [model]
     own_vote = _own_vote(model, needed=vote is None)
     forest = _flatten(model, trees, vote or own_vote)
+    if forest.vote == "majority" and isinstance(model, ForestClassifier) and len(trees) == 1:
+        # Its probabilities are shares of votes, as those of several trees are; not those of a DecisionTreeClassifier.
+        votes = np.eye(forest.n_classes)[forest.leaf_class] * (forest.feature == LEAF)[:, None]
+        forest = dataclasses.replace(forest, values=votes)
     check_against(forest, _source_predict(model, trees, vote))
     return forest
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from treeproof.certificate import Certificate, certify_change
 from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Contrastive, Statistics, as_plain
 from treeproof.forest import Label
@@ -22,7 +24,7 @@ from treeproof.search.diverse import different_changes
 from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, contrastive
 from treeproof.search.minimum import minimum_contrastive
-from treeproof.setting import Instance, Setting
+from treeproof.setting import Instance, Setting, deadline_after
 
 Distance = Literal["l1"]
 
@@ -122,6 +124,19 @@ def make_contrastive(
         distance=None if distance is None else as_float(distance),
         closest=is_closest,
         limits=moves.words,
+        _certify=partial(_certify, moves, found.witness, target, features)
+        if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
+        else None,
+    )
+
+
+def _certify(
+    moves: Moves, answer: Refuted, target: Any, features: tuple[int, ...], timeout: float | None
+) -> Certificate:
+    setting, instance = moves.setting, moves.instance
+    witness, _ = moves.row(answer.witness)
+    return certify_change(
+        setting, instance, features, witness, setting.claim(instance, target), deadline_after(timeout)
     )
 
 

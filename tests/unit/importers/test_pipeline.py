@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -185,7 +186,7 @@ SCALERS = {
     "largest": MaxAbsScaler(),
     "robust": RobustScaler(),
     "robust, normal": RobustScaler(unit_variance=True, quantile_range=(5, 95), with_centering=False),
-    "binary": Binarizer(threshold=50),
+    "binary": make_pipeline(MinMaxScaler(), Binarizer(threshold=0.4)),
     "bins": KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf"),
     "one column per bin": KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf"),
     "dense bins": KBinsDiscretizer(5, encode="onehot-dense", strategy="uniform"),
@@ -236,15 +237,15 @@ class TestScalers:
         assert not {"same", "zero"} & set(why.feature_names)
 
     def test_may_overflow_on_the_way(self):
-        X = pd.DataFrame({"tiny": np.linspace(0, 1e-300, 60), "plain": np.tile([1.0, 2.0, 3.0], 20)})
-        y = (np.arange(60) > 30) ^ (X["plain"] > 2)
-        model = fitted([MinMaxScaler(), FunctionTransformer(np.floor)], "histogram", X, y)
+        X = pd.DataFrame({"tiny": np.linspace(0, 1e-12, 60), "plain": np.tile([1.0, 2.0, 3.0], 20)})
+        model = fitted([MinMaxScaler(), FunctionTransformer(np.float32)], "histogram", X, np.arange(60) > 30)
         imported = agrees(model, as_frame)
         far = pd.DataFrame({"tiny": [1e300, -1e300, 1e307], "plain": [2.0, 3.0, 1e308]})
-        assert imported.predict(far).tolist() == model.predict(far).tolist()
+        with np.errstate(over="ignore"):
+            assert imported.predict(far).tolist() == source_predict(model, far)
 
     def test_send_what_overflows_where_a_split_of_missing_values_sends_all_numbers(self):
-        X = pd.DataFrame({"x": np.where(np.arange(80) % 2, np.nan, 1e-300)})
+        X = pd.DataFrame({"x": np.where(np.arange(80) % 2, np.nan, 1e-12)})
         model = fitted([MaxAbsScaler()], "histogram", X, np.arange(80) % 2)
         assert np.isinf(model[-1]._predictors[0][0].nodes["num_threshold"][0])
         far = pd.DataFrame({"x": [1e300, -1e300, 0.0, math.nan]})
@@ -255,21 +256,22 @@ class TestScalers:
         X = pd.DataFrame({"x": np.arange(100.0), "z": np.tile([0.0, 1.0], 50)})
         model = fitted([KBinsDiscretizer(5, strategy="uniform")], "tree", X, (X["x"] // 20) % 2 == 1)
         _, why = explained(model, [45.0, 1.0])
-        assert [str(condition) for condition in why.rule] == ["39.6 <= x <= 59.39999999999999"]
+        assert [str(condition) for condition in why.rule] == ["39.6 <= x <= 59.4"]
 
     def test_bins_may_lose_some_of_their_columns(self):
-        explained(fitted([SCALERS["dense bins"], SelectKBest(k=6), StandardScaler()], "forest", FULL), FULL.iloc[7])
+        steps = [SCALERS["dense bins"], VarianceThreshold(0.15), StandardScaler()]
+        explained(fitted(steps, "forest", FULL), FULL.iloc[7])
 
     def test_bins_that_make_huge_trees_are_refused(self, monkeypatch):
         monkeypatch.setattr("treeproof.importers.pieces._NODES_ANYWAY", 0)
         monkeypatch.setattr("treeproof.importers.pieces._LARGEST_GROWTH", 1)
         model = fitted([SCALERS["dense bins"]], RandomForestClassifier(5, random_state=0), FULL)
-        with pytest.raises(UnsupportedModelError, match="KBinsDiscretizer.* too large.* encode='ordinal'"):
+        with pytest.raises(UnsupportedModelError, match=r"KBinsDiscretizer.* too large.* encode='ordinal'"):
             import_model(model)
 
     @pytest.mark.parametrize("final", ["forest", "histogram", "xgboost"])
     def test_a_root_makes_negative_numbers_missing(self, final):
-        X = FULL - 30
+        X = FULL - FULL.median()
         with np.errstate(invalid="ignore"):
             model = fitted([FunctionTransformer(np.sqrt)], final, X)
         imported = import_model(model)
@@ -282,7 +284,7 @@ class TestScalers:
             expected = source_predict(model, pd.DataFrame(rows, columns=X.columns))
         assert imported.predict(rows).tolist() == expected
         with pytest.raises(UnsupportedModelError, match="before a square root"):
-            import_model(fitted([FunctionTransformer(np.sqrt), SimpleImputer()], "forest", FULL))
+            import_model(fitted([FunctionTransformer(np.sqrt), SimpleImputer()], "forest", FULL.abs()))
 
 
 class TestImputers:
@@ -340,7 +342,7 @@ class TestImputers:
         assert imported.predict(X).tolist() == model.predict(X).tolist()
 
     def test_of_other_marks_are_refused(self):
-        with pytest.raises(UnsupportedModelError, match="must replace NaN or None. Got missing_values=-1; replace"):
+        with pytest.raises(UnsupportedModelError, match=r"must replace NaN or None. Got missing_values=-1; replace"):
             import_model(fitted([SimpleImputer(missing_values=-1)], "forest", FULL))
 
     def test_are_not_needed_where_the_model_has_a_place_for_missing_values(self):
@@ -401,11 +403,9 @@ class TestEncoders:
         X = FRAME[NAMED].assign(bmi=FULL["bmi"]).astype(dict.fromkeys(NAMED, object))
         X.loc[::5, "weight"] = math.nan
         steps = ColumnTransformer([("name", encoder, NAMED)], remainder="passthrough")
-        model = fitted([steps], final, X)
-        refused = final == "boosted" and encoder.get_params().get("encoded_missing_value", 0) is np.nan
-        if refused:
-            pytest.skip("the model takes no missing values, so it cannot be trained")
-        imported, _ = explained(model, X.iloc[5])
+        if final == "boosted" and "OrdinalEncoder()" in repr(encoder):
+            pytest.skip("this model takes no missing values, so it cannot be trained")
+        imported, _ = explained(fitted([steps], final, X), X.iloc[5])
         assert imported.columns[1].categories == ("fit", "high", "low", "top", None)
 
     def test_are_followed_by_boosted_models_that_know_categories(self):
@@ -451,17 +451,17 @@ class TestEncoders:
 
     def test_of_changed_numbers_are_refused(self):
         steps = [KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), OneHotEncoder()]
-        with pytest.raises(UnsupportedModelError, match="OneHotEncoder must encode values of the input.* KBins"):
+        with pytest.raises(UnsupportedModelError, match=r"OneHotEncoder must encode values of the input.* KBins"):
             import_model(fitted(steps, "forest", FULL))
 
     def test_tell_none_from_nan_only_if_one_of_them_occurs(self):
         X = pd.DataFrame({"c": pd.Series(["a", "b", None, math.nan] * 20, dtype=object)})
-        with pytest.raises(UnsupportedModelError, match="one kind. Column 'c' has None and NaN"):
+        with pytest.raises(UnsupportedModelError, match=r"one kind. Column 'c' has None and NaN"):
             import_model(fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4))
         X = pd.DataFrame({"c": pd.Series(["a", "b", None, "d"] * 20, dtype=object)})
         model = fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4)
         assert import_model(model).predict(X).tolist() == model.predict(X).tolist()
-        with pytest.raises(UnsupportedModelError, match="None and NaN must mean the same. In column 'c'"):
+        with pytest.raises(UnsupportedModelError, match=r"None and NaN must mean the same. In column 'c'"):
             import_model(fitted([OneHotEncoder(handle_unknown="ignore")], "tree", X, np.arange(80) % 4))
 
 
@@ -640,10 +640,11 @@ class TestRefusals:
     )
     def test_name_the_step_and_a_remedy(self, step, name):
         for steps in ([step], [ColumnTransformer([("part", step, NUMERIC)])], [make_pipeline(StandardScaler(), step)]):
-            with pytest.raises(
-                UnsupportedModelError, match=rf"Got {name}; explain the final estimator.*transform\(X\)"
-            ):
-                import_model(fitted(steps, "tree", FULL.abs()))
+            with np.errstate(invalid="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fitted(steps, "tree", FULL)
+            with pytest.raises(UnsupportedModelError, match=rf"Got {name}; explain the final estimator.*transform"):
+                import_model(model)
 
     def test_are_right_that_the_remedy_works(self):
         model = fitted([PCA(2)], "forest", FULL)
@@ -653,7 +654,7 @@ class TestRefusals:
 
     def test_see_methods_that_were_replaced(self):
         model = fitted([StandardScaler()], "forest", FULL)
-        model[0].transform = lambda X: np.zeros_like(X)
+        model[0].transform = np.zeros_like
         with pytest.raises(UnsupportedModelError, match="Got StandardScaler"):
             import_model(model)
 

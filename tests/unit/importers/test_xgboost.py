@@ -41,7 +41,7 @@ def margins(model):
     [
         {},
         {"base_score": 0.3},
-        {"base_score": 0.999},
+        {"base_score": 0.8},
         {"learning_rate": 1.0, "reg_lambda": 0.0},
         {"tree_method": "exact"},
         {"grow_policy": "lossguide", "max_leaves": 6},
