@@ -24,7 +24,7 @@ SCALES = [0.1, 0.3, 1, 2.5, 7, Fraction(1, 3)]
 
 
 class World:
-    """All inputs of an explainer's space, and their labels by the forest's own arithmetic; every feature is a column."""
+    """All inputs of an explainer's space, with their labels by the forest's own arithmetic; a feature is a column."""
 
     def __init__(
         self,

@@ -97,7 +97,7 @@ def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, 
     else:
         labels = source_predict(model, rows_as(forest, rows))
     assert set(labels) == {why.label}
-    change = explainer.contrastive(row)
+    change = explainer.contrastive(row, timeout=0.5)  # the closest change can take long to prove
     if change.witness is not None and hasattr(model, "classes_"):
         witness = tp.rows.as_rows([list(change.witness)], forest.columns, forest.floats)
         assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]

@@ -23,7 +23,7 @@ from treeproof.check import Checked, check
 from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
 from treeproof.files import forest_to_json, write_whole
 from treeproof.forest import Forest, Rows
-from treeproof.oracles.native import NativeOracle
+from treeproof.oracles.native import NativeOracle, Proof
 from treeproof.query import Cells, Claim, Domain, Never, Query, Stays, fix
 from treeproof.setting import Instance, Setting
 from treeproof.space import NumericFeature, Space, ValueFeature
@@ -128,13 +128,14 @@ def _native(setting: Setting) -> NativeOracle:
 
 def _common(setting: Setting, instance: Instance) -> dict[str, Any]:
     """Return what every certificate says: which model, which space, which instance."""
-    cells, space = setting.cells, setting.space
+    space = setting.space
+    features, clauses = describe(space, setting.cells)
     return {
         "format": "treeproof-certificate",
         "version": 1,
         "model": fingerprint(setting.forest),
-        "features": _features(space),
-        "clauses": [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses],
+        "features": features,
+        "clauses": clauses,
         "constraints": [constraint.text for constraint in space.constraints],
         "instance": [_hex(value) for value in instance.row.tolist()],
         "label": instance.label,
@@ -145,6 +146,16 @@ def _prove(oracle: NativeOracle, cells: CellForest, query: Query) -> dict[str, A
     proof = oracle.prove(query)
     if proof is None:
         raise _unproved(query.deadline)
+    return proof_of(oracle, cells, proof)
+
+
+def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Return the features and the clauses of a space, as a certificate has them."""
+    return _features(space), [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
+
+
+def proof_of(oracle: NativeOracle, cells: CellForest, proof: Proof) -> dict[str, Any]:
+    """Return a proof of the native oracle as a certificate has it."""
     unit = Fraction(2) ** (oracle.price_shift - cells.exponent)
     return {"unit": str(unit), "steps": proof.steps, "tables": proof.tables}
 

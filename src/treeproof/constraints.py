@@ -26,9 +26,9 @@ from treeproof.floats import FLOAT32, Floats
 from treeproof.rules import Bounds, Choice, ParsedCondition, parse_rule
 
 Interval = tuple[float, float]
-Kind = Literal["binary", "ordinal", "real"]
+Kind = Literal["binary", "ordinal", "real", "date"]
 
-_KIND = re.compile(r"(.+?)\s+is\s+(binary|ordinal|integer|real)", re.IGNORECASE)
+_KIND = re.compile(r"(.+?)\s+is\s+(binary|ordinal|integer|real|date)", re.IGNORECASE)
 _THEN = re.compile(r"\s+then\s+", re.IGNORECASE)
 _IF = re.compile(r"if\s+", re.IGNORECASE)
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from treeproof import statements
 from treeproof.constraints import read_declarations
-from treeproof.errors import InputError
+from treeproof.check import CheckError
+from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
 from treeproof.importers import import_model, probability_of
 from treeproof.oracles import make_oracle
-from treeproof.oracles.native import Cancel
+from treeproof.oracles.native import Cancel, NativeOracle
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.parallel import run_parallel
@@ -50,6 +51,7 @@ from treeproof.questions.robustness import Norm, Robustness
 from treeproof.rows import as_row, as_rows
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
+from treeproof.verified import VerifiedOracle
 
 
 class Explainer:
@@ -63,7 +65,8 @@ class Explainer:
         ``None`` explains ``model.predict``; ``"majority"`` explains the majority vote of the model's trees instead
         (which is not what scikit-learn's forests predict), ``"mean"`` their mean probability.
     kinds
-        Column to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers) or ``"real"`` (any finite number, the default).
+        Column to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers that count days, as
+        ``datetime.date.toordinal`` does; rows may hold dates then) or ``"real"`` (any finite number, the default).
         A smaller domain leaves fewer inputs to be proved right, so explanations get shorter.
     one_hot
         Feature name to the columns of which exactly one is 1; they count as one feature.
@@ -87,6 +90,9 @@ class Explainer:
         Rows as the model takes them; needed for ``domain="observed"``.
     domain
         ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
+    verify
+        Whether the independent checker of ``treeproof.check`` must accept every answer before it is returned: the
+        certificate of an abductive explanation, and every answer of the oracle behind any other question. Slow.
     oracle
         ``"native"`` (default), ``"sat"`` (majority vote only), ``"smt"`` (needs z3) or ``"brute"`` (tiny forests).
     **options
@@ -117,6 +123,7 @@ class Explainer:
         cuts: Iterable[float] | None = None,
         data: Any = None,
         domain: Literal["all", "observed"] = "all",
+        verify: bool = False,
         oracle: str = "native",
         **options: Any,
     ) -> None:
@@ -124,6 +131,7 @@ class Explainer:
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
             kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
+        forest = Space.dated(forest, kinds)
         if domain not in ("all", "observed"):
             raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
         if domain == "observed" and data is None:
@@ -136,8 +144,12 @@ class Explainer:
             observed = Space.of(forest, one_hot=one_hot, missing=missing).observed(rows)
             bounds = {**observed, **(bounds or {})}
         space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
+        if verify and oracle != "native":
+            raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
+        self._verify = verify
         self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
         self._made: Setting | None = None
+        self._checked: Setting | None = None
         if forest.sums is None or forest.sums.cuts != ():
             self._made = self._make(forest)
         self._forest = forest
@@ -150,6 +162,17 @@ class Explainer:
                 "it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
             )
         return self._made
+
+    @property
+    def _careful(self) -> Setting:
+        """The setting for questions without a certificate of their own: with `verify`, of an oracle that is checked."""
+        if not self._verify:
+            return self._setting
+        if self._checked is None or self._checked.forest is not self._setting.forest:
+            made = self._setting
+            assert isinstance(made.oracle, NativeOracle)
+            self._checked = replace(made, oracle=VerifiedOracle(made.space, made.cells, made.oracle))
+        return self._checked
 
     @property
     def forest(self) -> Forest:
@@ -236,11 +259,11 @@ class Explainer:
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
         """
-        setting = self._setting
+        setting = self._careful if minimum else self._setting
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return why.explain(setting, setting.instance(x), plan, timeout)
+        return self._checked_result(why.explain(setting, setting.instance(x), plan, timeout))
 
     def batch(
         self,
@@ -285,12 +308,22 @@ class Explainer:
         check_timeout(timeout)
         cancel = Cancel()
         return run_parallel(
-            lambda row: why.explain(setting, setting.locate(row), plan, timeout, cancel),
+            lambda row: self._checked_result(why.explain(setting, setting.locate(row), plan, timeout, cancel)),
             list(rows),
             n_jobs=n_jobs,
             progress="explaining" if progress else None,
             cancel=cancel.set,
         )
+
+    def _checked_result(self, result: Abductive) -> Abductive:
+        if self._verify:
+            try:
+                result.certificate().check()
+            except CheckError as error:
+                raise InternalError(
+                    f"The checker does not accept an explanation; please report this. {error}"
+                ) from error
+        return result
 
     def contrastive(
         self,
@@ -354,7 +387,7 @@ class Explainer:
         Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
         Limits: chest-pain fixed.
         """
-        setting = self._setting
+        setting = self._careful
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
         preferred = setting.features(prefer)
         costs = make_costs(setting, minimum, cost, preferred)
@@ -399,7 +432,7 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).contrastives(patient)]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        setting = self._setting
+        setting = self._careful
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
         return change.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
 
@@ -436,7 +469,7 @@ class Explainer:
         >>> tp.Explainer(forest).robustness(patient).proved
         0.5
         """
-        setting = self._setting
+        setting = self._careful
         moves = make_moves(setting, setting.instance(x), scale=scale)
         return robustness.measure(setting, moves, norm, target, setting.order("importance", ()), timeout)
 
@@ -469,7 +502,7 @@ class Explainer:
         order
             As in `abductive`.
         """
-        setting = self._setting
+        setting = self._careful
         ordering = setting.order(order, ())
         return listing.enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
 
@@ -491,7 +524,7 @@ class Explainer:
         >>> tp.Explainer(forest).relevance(patient).necessary
         ('blocked-arteries', 'chest-pain')
         """
-        return relevance.grade(self._setting, self._setting.instance(x), timeout)
+        return relevance.grade(self._careful, self._careful.instance(x), timeout)
 
     def attribution(self, x: Any, *, limit: int | None = None, timeout: float | None = None) -> Attribution:
         """Return the share of abductive explanations that contain each feature: exact, if all could be enumerated.
@@ -512,7 +545,7 @@ class Explainer:
         >>> tp.Explainer(forest).attribution(patient).counts
         (1, 0, 1, 0)
         """
-        return attribution.attribute(self._setting, self._setting.instance(x), limit, timeout)
+        return attribution.attribute(self._careful, self._careful.instance(x), limit, timeout)
 
     def most_general(self, x: Any, X: Any, *, timeout: float | None = None) -> MostGeneral:
         """Return the rule around `x` that forces its label and covers the most rows of `X`, proved to be so.
@@ -543,7 +576,7 @@ class Explainer:
         Proved: whatever satisfies this gets the label 1. It covers 47 of 150 rows (31.3%); no rule around this row
         that forces the label covers more, and no condition can be widened.
         """
-        setting = self._setting
+        setting = self._careful
         return general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
 
     def coverage(self, rule: Any, X: Any) -> Coverage:
@@ -565,14 +598,14 @@ class Explainer:
         >>> print(explainer.coverage(explainer.abductive(patient), [patient, [1, 0, 0, 80]]))
         1 of 2 rows (50.0%)
         """
-        return coverage.count_covered(self._setting, rule, X)
+        return coverage.count_covered(self._careful, rule, X)
 
     def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.
 
         The result is true or false in a condition, and carries a witness if it is false.
         """
-        return verdict.judge(self._setting, self._setting.instance(x), features, timeout)
+        return verdict.judge(self._careful, self._careful.instance(x), features, timeout)
 
     def review(
         self,
@@ -611,7 +644,7 @@ class Explainer:
         >>> tp.Explainer(forest).review(claim="weight <= 50 and chest-pain <= 0.5", label="No").holds
         True
         """
-        return review.review(self._setting, x, claim, label, timeout)
+        return review.review(self._careful, x, claim, label, timeout)
 
     def audit(
         self,
@@ -646,7 +679,7 @@ class Explainer:
         >>> audit.n_flips, audit.n_free, audit.rows[0].why.feature_names
         (0, 2, ('blocked-arteries', 'chest-pain'))
         """
-        return audit.audit(self._setting, X, protected, n_jobs, progress, timeout)
+        return audit.audit(self._careful, X, protected, n_jobs, progress, timeout)
 
     def encode(
         self,

@@ -13,7 +13,7 @@ from treeproof.errors import UnsupportedQueryError
 from treeproof.forest import Label
 from treeproof.space import Condition
 
-Value = float | Label
+Value = float | Label | None
 
 
 @dataclass(frozen=True, slots=True)

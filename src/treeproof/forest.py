@@ -38,7 +38,8 @@ class Column:
 
     A categorical column holds the index of a category; None among them stands for a missing value. A numeric column
     (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
-    model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data).
+    model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
+    `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it.
 
     Examples
     --------
@@ -49,6 +50,7 @@ class Column:
     name: str
     categories: tuple[Label | None, ...] | None = None
     missing: Missing = "never"
+    date: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):

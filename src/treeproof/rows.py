@@ -19,7 +19,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
 
     Accepts what scikit-learn accepts (nested sequences, arrays, frames, sparse matrices). Frames are matched by column
     name. Infinite values, values beyond the model's numbers, missing values where the model refuses them, and
-    categories that are not declared are refused.
+    categories that are not declared are refused. Dates are taken where a column is declared to hold them.
     """
     if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
         return X
@@ -40,7 +40,9 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     else:
         rows = np.empty(matrix.shape, dtype=floats.dtype)
         for j, column in enumerate(columns):
-            rows[:, j] = [_number(value, column, floats) for value in matrix[:, j].tolist()]
+            # An array of dates must not become a list: that would hold nanoseconds.
+            values = matrix[:, j] if matrix.dtype.kind in "mM" else matrix[:, j].tolist()
+            rows[:, j] = [_number(value, column, floats) for value in values]
     _refuse_non_finite(rows, columns, floats)
     return rows
 
@@ -63,8 +65,8 @@ def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
         wanted = [column.name for column in columns]
         unnamed = names == [str(j) for j in range(len(names))] and not set(names) & set(wanted)
         if not unnamed and not _in_order(names, wanted):
-            return as_rows([_by_name(dict(zip(names, x.to_numpy(), strict=True)), columns)], columns, floats)[0]
-        x = x.to_numpy()
+            return as_rows([_by_name(dict(zip(names, x.to_list(), strict=True)), columns)], columns, floats)[0]
+        x = x.to_list()
     if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
         rows = as_rows(x, columns, floats)
         if len(rows) != 1:
@@ -93,20 +95,40 @@ def _plain(x: Any) -> Any:
 
 
 def _as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # a pandas or polars frame
-        names = [str(name) for name in X.columns]
-        wanted = [column.name for column in columns]
-        if _in_order(names, wanted):
-            return np.asarray(X.to_numpy())
+    if hasattr(X, "toarray") and any(column.missing == "expected" for column in columns):
+        raise InputError(
+            "Rows must not be sparse: this model knows missing values, and some models take for missing what a sparse "
+            "matrix does not hold. Got a sparse matrix; pass X.toarray() if it holds zeros there."
+        )
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return _from_frame(X, [column.name for column in columns])
+    matrix: np.ndarray[Any, Any] = _plain(X)
+    return matrix
+
+
+def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
+    """Return the wanted columns of a pandas or polars frame."""
+    names = [str(name) for name in X.columns]
+    if not _in_order(names, wanted):
         missing = [name for name in wanted if name not in names]
         if missing:
             raise InputError(f"The table must have the columns {_few(wanted)}. Missing: {_few(missing)}.")
-        chosen = [X.columns[names.index(name)] for name in wanted]
-        if all(column.categories is None for column in columns):
-            return np.asarray(X[chosen])  # as scikit-learn does it: whole numbers are rounded to float32 once
-        return np.column_stack([np.asarray(X[name], dtype=object) for name in chosen])
-    matrix: np.ndarray[Any, Any] = _plain(X)
-    return matrix
+        twice = [name for name in wanted if names.count(name) > 1]
+        if twice:
+            raise InputError(f"The table must have each column once. Several are called {twice[0]!r}.")
+        places = [names.index(name) for name in wanted]
+        X = X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
+    try:
+        # Whole numbers are then rounded to float32 once, as scikit-learn does it.
+        matrix = np.asarray(X.to_numpy())
+        if matrix.dtype.kind in "fiub":
+            return matrix
+    except TypeError:  # types without a common one
+        pass
+    table = np.empty(X.shape, dtype=object)
+    for j in range(X.shape[1]):
+        table[:, j] = X.iloc[:, j].to_list() if hasattr(X, "iloc") else X[:, j].to_list()
+    return table
 
 
 def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
@@ -149,9 +171,11 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
     if is_missing(value):
         return float("nan")
     if isinstance(value, datetime.date | np.datetime64):
+        if column.date:
+            return float(day_number(value))
         raise InputError(
-            f"Column {column.name!r} must be a number, as the model saw it. Got the date {value!s}; "
-            "convert it as for training, for example by toordinal()."
+            f"Column {column.name!r} must be a number, as the model saw it. Got the date {value!s}; convert it as for "
+            f"training. If that was by toordinal(), declare it: kinds={{{column.name!r}: 'date'}}."
         )
     try:
         return float("inf") if abs(float(value)) > 1.1 * floats.largest else floats.round(value)
@@ -159,13 +183,33 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
 
 
+def day_number(value: Any) -> int:
+    """Return a day as `datetime.date.toordinal` counts it: day 1 is 0001-01-01.
+
+    >>> day_number(datetime.date(2024, 2, 29)), day_number(np.datetime64("2024-02-29T00:00"))
+    (738945, 738945)
+    """
+    if isinstance(value, np.datetime64):
+        day = value.astype("datetime64[D]")
+        number = int(day.astype(np.int64)) + datetime.date(1970, 1, 1).toordinal()
+        if day == value and FIRST_DAY <= number <= LAST_DAY:
+            return number
+    elif isinstance(value, datetime.date):  # a datetime, or pandas' Timestamp, too
+        day = datetime.date(value.year, value.month, value.day)
+        if not isinstance(value, datetime.datetime) or value == type(value)(value.year, value.month, value.day):
+            return day.toordinal()
+    raise InputError(f"A date must be a day, at midnight and without a time zone. Got {value!s}.")
+
+
+FIRST_DAY, LAST_DAY = datetime.date.min.toordinal(), datetime.date.max.toordinal()
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value stands for a missing one: None, NaN, NaT, or pandas.NA."""
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in ("NAType", "NaTType")
-    )
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    gone = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or gone or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:

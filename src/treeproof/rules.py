@@ -9,7 +9,8 @@
 A name may contain spaces, operators, brackets, the word "and", even another name: where several known names fit, the
 longest is meant, and text that can be read in two ways is refused (a name between backticks is always clear). Numbers
 are read as float64, because that is what ``x <= 2.4`` means to those who write it and to those who check it. Many
-models round their inputs to float32, so what such a condition says about a model is told by `rounded`.
+models round their inputs to float32, so what such a condition says about a model is told by `rounded`. A date such as
+2024-02-29 is read as its day number.
 
 What a value means depends on the feature: ``= 3`` is a number for one feature and a name for another. So a `Choice`
 keeps its values as text, with a reading for each.
@@ -17,6 +18,7 @@ keeps its values as text, with a reading for each.
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +32,8 @@ from treeproof.floats import FLOAT32, Floats
 Interval = tuple[float, float]
 """A closed interval of float64 numbers, never empty."""
 
-_NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf)"
+_DATE = r"\d{4}-\d\d-\d\d"
+_NUMBER = rf"(?:{_DATE}|[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf))"
 _COMPARISON = "<=|>=|<|>|≤|≥"
 _BEFORE = re.compile(rf"\s*({_NUMBER})\s*({_COMPARISON})\s*")
 _AFTER = re.compile(rf"\s*({_COMPARISON})\s*({_NUMBER})\s*")
@@ -279,7 +282,7 @@ def _bounds(feature: int, sides: Sequence[tuple[str, str]]) -> Bounds | None:
     low: tuple[float | None, bool] = (None, False)
     high = low
     for sign, number in sides:
-        bound = (float(number), len(sign) == 1)
+        bound = (_read(number), len(sign) == 1)
         if sign[0] == ">":
             low = bound
         else:
@@ -303,9 +306,19 @@ def _values(text: str) -> tuple[str, ...] | None:
             return tuple(found)
 
 
-def _finite(text: str) -> float:
-    if re.fullmatch(_NUMBER, text) and math.isfinite(float(text)):
+def _read(text: str) -> float:
+    """Return a number, or the number of a day, as `datetime.date.toordinal` counts it."""
+    if not re.fullmatch(_DATE, text):
         return float(text)
+    try:
+        return float(datetime.date.fromisoformat(text).toordinal())
+    except ValueError as error:
+        raise InputError(f"A date must be a day of the calendar, such as 2024-02-29. Got {text!r}.") from error
+
+
+def _finite(text: str) -> float:
+    if re.fullmatch(_NUMBER, text) and math.isfinite(_read(text)):
+        return _read(text)
     raise InputError(f"The value of a numeric feature must be a number. Got {text!r}.")
 
 
@@ -320,7 +333,7 @@ def _place(text: str, labels: Sequence[object]) -> int:
         numbers = [
             place
             for place, label in enumerate(labels)
-            if isinstance(label, int | float) and not isinstance(label, bool) and label == float(text)
+            if isinstance(label, int | float) and not isinstance(label, bool) and label == _read(text)
         ]
         if len(numbers) == 1:
             return numbers[0]

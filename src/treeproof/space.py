@@ -6,6 +6,7 @@ into cells, cells back into a concrete row, and a forest into a `CellForest`.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 from bisect import bisect_left
@@ -22,10 +23,11 @@ from treeproof.errors import InputError
 from treeproof.floats import FLOAT32, FLOATS, Floats, Numbers
 from treeproof.forest import LEAF, FloatArray, Forest, Label, Rows
 from treeproof.query import Cells, Domain
+from treeproof.rows import FIRST_DAY, LAST_DAY, day_number
 from treeproof.rules import Choice, ParsedCondition
 
-NumericKind = Literal["binary", "ordinal", "real"]
-Kind = Literal["binary", "ordinal", "real", "categorical"]
+NumericKind = Literal["binary", "ordinal", "real", "date"]
+Kind = Literal["binary", "ordinal", "real", "date", "categorical"]
 
 
 Range = tuple[float | None, float | None]
@@ -54,6 +56,7 @@ class Condition:
     missing: bool | None = None
     ranges: tuple[Range, ...] = ()
     numbers: Numbers = "float32"
+    date: bool = False
 
     def __str__(self) -> str:
         if self.values is not None:
@@ -65,13 +68,22 @@ class Condition:
         return " or ".join([*(self._show(*ends) for ends in ranges), *(["missing"] if self.missing else [])])
 
     def _show(self, low: float | None, high: float | None) -> str:
-        shortest = FLOATS[self.numbers].shortest
+        shortest = show_day if self.date else FLOATS[self.numbers].shortest
         if low is not None and low == high:
             return f"{self.name} = {shortest(low)}"
         parts = [None if low is None else shortest(low), self.name, None if high is None else shortest(high)]
         if high is None and low is not None:
             return f"{self.name} >= {shortest(low)}"
         return " <= ".join(part for part in parts if part is not None)
+
+
+def show_day(number: float) -> str:
+    """Return a day number as a date.
+
+    >>> show_day(738945.0)
+    '2024-02-29'
+    """
+    return "missing" if math.isnan(number) else datetime.date.fromordinal(int(number)).isoformat()
 
 
 def show_label(label: Label | None) -> str:
@@ -171,13 +183,15 @@ class NumericFeature:
             )
         if self.kind == "binary" and value not in (0, 1):
             raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {self._text(value)}.")
-        if self.kind == "ordinal" and not value.is_integer():
+        if self.kind in ("ordinal", "date") and not value.is_integer():
             raise InputError(
-                f"Feature {self.name!r} was declared ordinal: it must be a whole number. Got {self._text(value)}."
+                f"Feature {self.name!r} was declared {self.kind}: it must be a whole number. "
+                f"Got {self.floats.shortest(value)}."
             )
         if not self._lowest <= value <= self._highs[-1]:
-            bounds = Condition(self.name, low=self._lowest, high=self._highs[-1], numbers=self.floats.name)
-            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {self._text(value)}.")
+            bounds = self._condition(self._lowest, self._highs[-1])
+            got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
+            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {got}.")
         return bisect_left(self._highs, value) + self._first
 
     @cached_property
@@ -197,7 +211,7 @@ class NumericFeature:
         return self.first
 
     def _text(self, value: float) -> str:
-        return self.floats.shortest(value)
+        return show_day(value) if self.kind == "date" else self.floats.shortest(value)
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
@@ -220,8 +234,11 @@ class NumericFeature:
         )
         ranges = tuple(self._ends(first, last) for first, last in zip(starts, ends, strict=True))
         if len(ranges) > 1:
-            return Condition(self.name, missing=missing, ranges=ranges, numbers=self.floats.name)
-        return Condition(self.name, *ranges[0], missing=missing, numbers=self.floats.name)
+            return replace(self._condition(None, None), missing=missing, ranges=ranges)
+        return replace(self._condition(*ranges[0]), missing=missing)
+
+    def _condition(self, low: float | None, high: float | None) -> Condition:
+        return Condition(self.name, low, high, numbers=self.floats.name, date=self.kind == "date")
 
     def _ends(self, first: int, last: int) -> Range:
         low, high = float(self.lows[first]), float(self.highs[last])
@@ -342,7 +359,8 @@ class Space:
         forest
             The forest.
         kinds
-            Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers) or ``"real"``, the default.
+            Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers
+            that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
         one_hot
             Feature name to the columns of which exactly one is 1 and the others are 0; they become one feature.
         bounds
@@ -377,9 +395,10 @@ class Space:
             j = columns[0]
             categories = forest.columns[j].categories
             if j not in groups and categories is None:
+                kind = declared.get(j, "date" if forest.columns[j].date else "real")
                 cuts = np.concatenate([thresholds[j], _cuts(rules, f, forest.floats)])
                 limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
-                numeric = _numeric(name, declared.get(j, "real"), j, cuts, limits, forest.floats)
+                numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
                 where = _missing_cell(forest, j) if j in may_be_missing else None
                 features.append(replace(numeric, missing=where))
                 continue
@@ -392,6 +411,15 @@ class Space:
                 values = ValueFeature(name, columns, categories, np.arange(len(categories), dtype=np.float64)[:, None])
             features.append(_chosen(values, allowed.get(f, values.labels)))
         return cls(forest, tuple(features), rules)
+
+    @staticmethod
+    def dated(forest: Forest, kinds: Mapping[str | int, NumericKind] | None) -> Forest:
+        """Return the forest whose columns of kind ``"date"`` take dates in rows."""
+        days = {_column(forest, given) for given, kind in (kinds or {}).items() if kind == "date"}
+        if not days:
+            return forest
+        columns = tuple(replace(column, date=True) if j in days else column for j, column in enumerate(forest.columns))
+        return replace(forest, columns=columns)
 
     @property
     def n_features(self) -> int:
@@ -483,7 +511,9 @@ class Space:
                 if seen.ordered:
                     cut[nodes] = last
                     continue
-                for node, numbers, missing in zip(nodes, last.tolist(), forest.missing_left[nodes], strict=True):
+                for node, numbers, missing in zip(
+                    nodes.tolist(), last.tolist(), forest.missing_left[nodes].tolist(), strict=True
+                ):
                     cells_left = frozenset(range(numbers + 1)) | ({len(seen.lows)} if missing else frozenset())
                     cut[node] = left_sets.setdefault(cells_left, len(left_sets))
                 continue
@@ -551,7 +581,8 @@ def _numeric(
     name: str, kind: NumericKind, column: int, thresholds: FloatArray, limits: tuple[float, float], floats: Floats
 ) -> NumericFeature:
     """Cut the domain of a numeric column at the thresholds that have values on both sides."""
-    low, high = (0.0, 1.0) if kind == "binary" else (-floats.largest, floats.largest)
+    ends = {"binary": (0.0, 1.0), "date": (float(FIRST_DAY), float(LAST_DAY))}
+    low, high = ends.get(kind, (-floats.largest, floats.largest))
     whole = kind != "real"
     low = max(low, math.ceil(limits[0]) if whole and math.isfinite(limits[0]) else limits[0])
     high = min(high, math.floor(limits[1]) if whole and math.isfinite(limits[1]) else limits[1])
@@ -616,8 +647,8 @@ def _limits(name: str, given: Sequence[Any], floats: Floats) -> tuple[float, flo
     try:
         low, high = given
         ends = (
-            -math.inf if low is None else floats.round(low),
-            math.inf if high is None else floats.round(high),
+            -math.inf if low is None else floats.round(_end(low)),
+            math.inf if high is None else floats.round(_end(high)),
         )
     except (TypeError, ValueError):
         raise InputError(
@@ -626,6 +657,10 @@ def _limits(name: str, given: Sequence[Any], floats: Floats) -> tuple[float, flo
     if not ends[0] <= ends[1]:
         raise InputError(f"The bounds of {name!r} must be in order. Got {given!r}.")
     return ends
+
+
+def _end(given: Any) -> Any:
+    return day_number(given) if isinstance(given, datetime.date | np.datetime64) else given
 
 
 def _chosen(feature: ValueFeature, given: Sequence[Any]) -> ValueFeature:

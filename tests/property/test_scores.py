@@ -109,7 +109,10 @@ def test_scores_keep_their_promise_at_every_point(pool):
         with np.errstate(over="ignore"):
             labels = forest.decide(leaves)
         largest = np.abs(integers.scores).max(axis=1)
-        room = sum(int(max(largest[a], largest[b])) for a, b in zip(forest.left[forest.roots], forest.right[forest.roots], strict=True))
+        room = sum(
+            int(max(largest[a], largest[b]))
+            for a, b in zip(forest.left[forest.roots], forest.right[forest.roots], strict=True)
+        )
         assert 2 * room + int(np.abs(integers.theta).max()) + integers.band < 2**63
         for at, label in zip(leaves, labels.tolist(), strict=True):
             if not (forest.sums.softmax and "overflowing" in pool):  # not a number there, in the libraries as well

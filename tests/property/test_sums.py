@@ -102,8 +102,10 @@ def test_changes_within_limits(seed):
             allowed &= world.same[:, j] | beyond
         if column.name in limits:
             low, high = limits[column.name]
-            inside = np.isin(values, [0, 2]) if column.categories else (
-                (values >= forest.floats.round(low)) & (values <= forest.floats.round(high))
+            inside = (
+                np.isin(values, [0, 2])
+                if column.categories
+                else ((values >= forest.floats.round(low)) & (values <= forest.floats.round(high)))
             )
             allowed &= world.same[:, j] | inside
     # Inputs of the row's own cells are no changes.
@@ -267,9 +269,7 @@ def _best(world: World, rows: list) -> int:
         if forest.ordered[f]:
             return [range(a, b + 1) for a in cells if a <= home[f] for b in cells if b >= home[f]]
         others = sorted(cells - {home[f]})
-        return [
-            sorted({home[f], *some}) for n in range(len(others) + 1) for some in itertools.combinations(others, n)
-        ]
+        return [sorted({home[f], *some}) for n in range(len(others) + 1) for some in itertools.combinations(others, n)]
 
     best = 0
     for box in itertools.product(*(sides(f) for f in range(3))):

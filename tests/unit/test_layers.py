@@ -24,6 +24,7 @@ STAGES = [
     {"search", "explanation"},
     {"setting"},
     {"certificate"},
+    {"verified"},
     {"questions"},
     {"explainer"},
     {"cli"},

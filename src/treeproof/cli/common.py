@@ -110,6 +110,8 @@ def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
     model = load_model(args.model, trust=args.trust)
     table = read_table(args.data)
+    if getattr(args, "verify", False):
+        options["verify"] = True
     options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
     if args.missing is not None:
         options["missing"] = args.missing or "all"

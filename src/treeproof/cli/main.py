@@ -8,20 +8,24 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import treeproof
+from treeproof.check import CheckError, check, read
 from treeproof.cli import ask, demo, train
 from treeproof.cli.common import about, add_question, add_search, load, sat_options, say, say_result, target_of
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explanation import Abductive
-from treeproof.files import write_whole
+from treeproof.files import forest_to_json, load_model, save_forest, write_whole
+from treeproof.importers import import_model
 from treeproof.parallel import track
 
 EXIT_CODES = """exit codes:
   0    done
   1    done, but a deadline came first: a result is not minimal, not complete or unknown
   2    bad input or usage; the message says what is needed
+  3    a certificate was rejected; the message says why
   130  interrupted
 """
 
@@ -89,6 +93,8 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     change.add_argument("--fixed", nargs="+", metavar="FEATURE", help="features that must not change")
     change.add_argument("--up", nargs="+", metavar="FEATURE", help="features that may only rise")
     change.add_argument("--down", nargs="+", metavar="FEATURE", help="features that may only fall")
+    explain.add_argument("--certificate", metavar="DIR", help="write a certificate of each row there, with the forest")
+    explain.add_argument("--verify", action="store_true", help="let the independent checker check every answer")
     explain.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
     add_search(explain)
 
@@ -101,6 +107,11 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
 
     asks = command("ask", "ask other questions: what matters at all, how robust, is this explanation right")
     ask.add_commands(partial(_add_command, asks.add_subparsers(title="questions", metavar="QUESTION")))
+
+    checks = command("check", "check a certificate with the independent checker", _check)
+    checks.add_argument("certificate", help="file that --certificate wrote (.json, also compressed)")
+    checks.add_argument("model", help="the model it is about: a forest as .json, or what explain takes")
+    checks.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
 
     encode = command("encode", "write a query about a row as DIMACS or SMT-LIB", _encode)
     add_question(encode)
@@ -149,7 +160,31 @@ def _explain(args: argparse.Namespace) -> int:
         if result.status in ("sound", "unknown"):
             code = 1
         say_result(args, index, result)
+        if args.certificate:
+            _write_certificate(Path(args.certificate), index, result)
     return code
+
+
+def _write_certificate(folder: Path, index: int, result: Any) -> None:
+    """Write the certificate of a row, and the forest that it is about, which a checker needs."""
+    certificate = result.certificate()
+    folder.mkdir(parents=True, exist_ok=True)
+    certificate.save(folder / f"row-{index}.json")
+    forest = folder / f"forest-{certificate.document['model'][:12]}.json"
+    if not forest.exists():
+        save_forest(certificate.forest, forest)
+
+
+def _check(args: argparse.Namespace) -> int:
+    text = Path(args.model).read_text(encoding="utf-8") if args.model.endswith(".json") else ""
+    if '"treeproof-forest"' not in text[:200]:
+        text = forest_to_json(import_model(load_model(args.model, trust=args.trust)))
+    try:
+        say(str(check(read(args.certificate), text)))
+    except (CheckError, ValueError, EOFError) as error:
+        sys.stderr.write(f"treeproof: rejected: {error}\n")
+        return 3
+    return 0
 
 
 def _explain_options(args: argparse.Namespace) -> dict[str, Any]:

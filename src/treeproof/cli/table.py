@@ -12,7 +12,6 @@ from typing import Any
 from treeproof.errors import InputError
 from treeproof.forest import Column, Label
 
-
 _MISSING = {"nan", "na", "none", "null", "?"}
 
 

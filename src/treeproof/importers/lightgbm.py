@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from treeproof.errors import ForestFormatError, NotFittedError, UnsupportedModelError
 from treeproof.floats import FLOAT64, smallest_reaching
-from treeproof.forest import LEAF, Column, Forest, Label, Sums, Vote
+from treeproof.forest import LEAF, Column, Forest, Label, Missing, Sums, Vote
 from treeproof.importers.assemble import (
     Tree,
     assemble,
@@ -163,10 +163,8 @@ def _forest(model: _Model, classes: Any) -> Forest:
     if "average_output" in header:
         raise UnsupportedModelError("The boosting type must be gbdt, goss or dart. Got rf, which averages.")
     n_sums = int(header["num_tree_per_iteration"])
-    if not 1 <= n_sums <= 10_000 or (n_sums > 1) != (name == "multiclass"):
-        raise ForestFormatError(
-            f"Trees of one iteration must be as many as the objective needs. Got {n_sums} for {name}."
-        )
+    if not 1 <= n_sums <= 10_000:
+        raise ForestFormatError(f"The model must have 1 to 10000 trees per iteration. Got {n_sums}.")
     start = (0.0,) * n_sums
     if name in _SCORES and "sqrt" not in options:
         labels: Any = np.array(["any score"])
@@ -182,8 +180,11 @@ def _forest(model: _Model, classes: Any) -> Forest:
         known = [*sorted(_SCORES), "binary", "multiclass"]
         got = header.get("objective", "a custom one, whose predictions are no probabilities")
         raise UnsupportedModelError(f"The objective must be one of {known}, without sqrt. Got {got}.")
-    if len(labels) != (2 if name == "binary" else len(labels)) or (name == "multiclass" and len(labels) != n_sums):
-        raise UnsupportedModelError(f"The objective {name} must have at least two classes. Got {len(labels)}.")
+    if n_sums != (len(labels) if name == "multiclass" else 1) or (name == "binary" and len(labels) != 2):
+        raise UnsupportedModelError(
+            f"There must be one sum for two classes, or one for each of several. Got {n_sums} for {len(labels)} "
+            f"classes, objective {name}."
+        )
     names = header["feature_names"].split(" ")
     if names == [f"Column_{j}" for j in range(len(names))]:
         names = [f"x{j}" for j in range(len(names))]  # it never saw names
@@ -215,6 +216,7 @@ def _columns(model: _Model, names: list[str]) -> tuple[list[Column], dict[int, l
             if kind & _CATEGORICAL:
                 categorical.add(feature)
     labels = _pandas_labels(model, infos)
+    unused: Missing = "expected" if any(_NAN_MISSING in kind for kind in kinds) else "possible"
     columns, codes = [], {}
     for j, name in enumerate(names):
         if _ZERO_MISSING in kinds[j]:
@@ -228,7 +230,8 @@ def _columns(model: _Model, names: list[str]) -> tuple[list[Column], dict[int, l
             codes[j] = sorted({code for code in map(int, infos[j].split(":")) if code >= 0})
             columns.append(Column(name, (*codes[j], None)))
         else:
-            columns.append(Column(name, missing="expected" if _NAN_MISSING in kinds[j] else "possible"))
+            missing: Missing = "expected" if _NAN_MISSING in kinds[j] else "possible"
+            columns.append(Column(name, missing=missing if kinds[j] else unused))
     return columns, codes
 
 

@@ -318,8 +318,11 @@ def _start(learner: _Learner) -> tuple[float, ...]:
     """Return what each sum starts from, in the same arithmetic: a probability is turned into a sum."""
     given = [np.float32(float(part)) for part in learner.base_score.strip("[]").split(",")]
     if learner.objective == _TWO_CLASSES:
-        if not all(0 < score < 1 for score in given):
-            raise ForestFormatError(f"The base score must be a probability between 0 and 1. Got {learner.base_score}.")
+        if not all(1e-6 <= score <= 1 - 1e-6 for score in given):  # some versions move others there, some do not
+            raise UnsupportedModelError(
+                f"The base score of a file must be between {1e-6} and {1 - 1e-6}. Got {learner.base_score}; load the "
+                "model with XGBoost, and pass it."
+            )
         one = np.float32(1)
         # Rounded once, as logf of the C library is.
         given = [-np.float32(math.log(one / score - one)) for score in given]

@@ -48,7 +48,9 @@ def test_bagging(options, data):
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_that_miss_classes(seed):
     """A tree is fitted to the rows that were drawn for it, where sample weights cannot tell it of the others."""
-    X, y = make_classification(120, 5, n_informative=4, n_redundant=0, n_classes=6, n_clusters_per_class=1, random_state=0)
+    X, y = make_classification(
+        120, 5, n_informative=4, n_redundant=0, n_classes=6, n_clusters_per_class=1, random_state=0
+    )
     model = bag(X, y * 10, n_estimators=12, random_state=seed)
     for i, tree in enumerate(model.estimators_[:8]):
         some = np.random.default_rng([seed, i]).permutation(120)[: 3 + 2 * i]
@@ -111,7 +113,11 @@ def test_voting_that_ties(kind):
 def test_a_dropped_tree_does_not_vote():
     X, y = IRIS
     model = VotingClassifier(
-        [("a", DecisionTreeClassifier(max_depth=2)), ("b", "drop"), ("c", ExtraTreeClassifier(max_depth=3, random_state=0))]
+        [
+            ("a", DecisionTreeClassifier(max_depth=2)),
+            ("b", "drop"),
+            ("c", ExtraTreeClassifier(max_depth=3, random_state=0)),
+        ]
     ).fit(X, y)
     assert agrees(model, as_array).n_trees == 2
 

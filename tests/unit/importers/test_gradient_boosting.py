@@ -77,7 +77,9 @@ def test_a_regressor_cut_at_a_value_and_around_one():
     model = GradientBoostingRegressor(n_estimators=8, random_state=0).fit(X, y)
     cut = float(model.predict(X[:1])[0])  # exactly on it
     explainer = tp.Explainer(model, cuts=[cut])
-    assert explainer.forest.predict(X).tolist() == [f">= {cut!r}" if p >= cut else f"< {cut!r}" for p in model.predict(X)]
+    assert explainer.forest.predict(X).tolist() == [
+        f">= {cut!r}" if p >= cut else f"< {cut!r}" for p in model.predict(X)
+    ]
     proofs_hold(model, explainer, X[0], as_array)
 
 

@@ -20,7 +20,9 @@ SMALL = {"max_iter": 10, "max_leaf_nodes": 8, "random_state": 0, "min_samples_le
 
 
 def labels(n_classes):
-    return np.array(["low", "middle", "top"])[np.digitize(TARGET, np.quantile(TARGET, [0.5] if n_classes == 2 else [0.3, 0.7]))]
+    return np.array(["low", "middle", "top"])[
+        np.digitize(TARGET, np.quantile(TARGET, [0.5] if n_classes == 2 else [0.3, 0.7]))
+    ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -68,13 +70,17 @@ def test_a_category_that_only_the_stopping_rows_had():
         model = HistGradientBoostingClassifier(**SMALL, categorical_features=[0], early_stopping=True).fit(rare, y)
         forest = agrees(model, as_array, n=500)
         assert forest.columns[0].categories == (0, 1, 2, 3, 4, 5, 77, None)
-        sums_agree(forest, lambda rows, model=model, forest=forest: model._raw_predict(decoded(forest, rows, named=False)))
+        sums_agree(
+            forest, lambda rows, model=model, forest=forest: model._raw_predict(decoded(forest, rows, named=False))
+        )
 
 
 @pytest.mark.parametrize("places", [[0, 2], [2], [1]])
 def test_arrays_with_categories_by_place(places):
     rng = np.random.default_rng(1)
-    X = np.column_stack([rng.integers(0, 5, 300), rng.integers(10, 40, 300), rng.integers(-3, 3, 300), rng.normal(size=300)])
+    X = np.column_stack(
+        [rng.integers(0, 5, 300), rng.integers(10, 40, 300), rng.integers(-3, 3, 300), rng.normal(size=300)]
+    )
     X = X.astype(float)
     y = ((X[:, 0] == 2) | (X[:, 2] == -1) | (X[:, 3] > 1)).astype(int)
     X[rng.random(X.shape) < 0.05] = np.nan

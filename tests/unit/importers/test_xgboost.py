@@ -16,9 +16,11 @@ import treeproof as tp
 from importing import agrees, as_array, as_frame, proofs_hold, refused, sums_agree
 from treeproof import _core
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.files import load_model
 from treeproof.floats import FLOAT32
 from treeproof.importers import import_model
 from treeproof.importers import xgboost as importer
+from treeproof.importers.selfcheck import boundary_rows
 
 xgb = pytest.importorskip("xgboost")
 
@@ -117,7 +119,12 @@ def test_early_stopping_predicts_with_the_best_rounds(data):
 
 def test_boosters():
     X, y = IRIS
-    for objective, labels in (("binary:logistic", y > 0), ("multi:softprob", y), ("multi:softmax", y), ("reg:squarederror", y)):
+    for objective, labels in (
+        ("binary:logistic", y > 0),
+        ("multi:softprob", y),
+        ("multi:softmax", y),
+        ("reg:squarederror", y),
+    ):
         options = {"objective": objective, "max_depth": 2, "nthread": 1}
         options |= {"num_class": 3} if objective.startswith("multi") else {}
         booster = xgb.train(options, xgb.DMatrix(X, labels), 6)
@@ -147,7 +154,7 @@ def test_a_model_read_from_its_file(tmp_path):
         model.save_model(tmp_path / name)
         again = xgb.XGBClassifier()
         again.load_model(tmp_path / name)
-        assert import_model(again) == forest == tp.load_model(tmp_path / name)
+        assert import_model(again) == forest == load_model(tmp_path / name)
 
 
 def altered(booster, values):
@@ -182,10 +189,11 @@ def test_sums_that_straddle_the_cut_off(seed):
     values = rng.choice([0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 1e-8, 3e-8, -3e-8], 1000)
     model._Booster = altered(model.get_booster(), values)
     forest = agrees(model, as_array, n=5000)
-    sums = forest.add(forest.route(X.astype(np.float32)))[:, 0]
+    rows = boundary_rows(forest, 5000)
+    sums = forest.add(forest.route(rows))[:, 0]
     near = np.argsort(np.abs(sums))[:4]
     assert abs(sums[near[0]]) < 1e-6
-    for row in X[near]:
+    for row in rows[near]:
         proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
 
 
@@ -197,11 +205,11 @@ def test_several_classes_that_tie_in_their_softmax(seed):
     values = rng.choice([0.25, 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 0.1, 0.1 + 1e-8, 3e-8], 1000)
     model._Booster = altered(model.get_booster(), values)
     forest = agrees(model, as_array, n=5000)
-    sums = forest.add(forest.route(X.astype(np.float32)))
-    ordered = np.sort(sums, axis=1)
+    rows = boundary_rows(forest, 5000)
+    ordered = np.sort(forest.add(forest.route(rows)), axis=1)
     gap = ordered[:, -1] - ordered[:, -2]
     assert (gap < 1e-6).any()
-    for row in X[np.argsort(gap)[:4]]:
+    for row in rows[np.argsort(gap)[:4]]:
         proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
 
 
@@ -231,14 +239,19 @@ def test_intercept_and_cut_off_without_xgboost_are_the_same():
     booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, xgb.DMatrix(X, y), 1)
     document = json.loads(booster.save_raw("json"))
     rng = np.random.default_rng(0)
-    scores = [*rng.random(40), *10.0 ** rng.uniform(-30, -1, 20), 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 1 - 2**-24]
+    scores = [*rng.random(40), *10.0 ** rng.uniform(-6, -1, 20), 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 1 - 2**-19]
     learner = importer._read(document)
     link = importer._link(importer._blank(learner), learner)
     for score in scores:
         document["learner"]["learner_model_param"]["base_score"] = f"[{np.float32(score)!s}]"
         learner = importer._read(document)
         assert importer._start(learner) == importer._intercept(importer._blank(learner), learner)
-    totals = np.concatenate([rng.normal(size=200) * 10, rng.normal(size=200) * 1e-7, [0, 89, -89, 300, -300, 1e30, -1e30]])
+    document["learner"]["learner_model_param"]["base_score"] = "[1E-7]"  # some versions take it for 1e-6
+    with pytest.raises(UnsupportedModelError, match="between 1e-06 and 0.999999"):
+        importer.from_json(document)
+    totals = np.concatenate(
+        [rng.normal(size=200) * 10, rng.normal(size=200) * 1e-7, [0, 89, -89, 300, -300, 1e30, -1e30]]
+    )
     for total in totals.astype(np.float32).tolist():
         assert importer._sigmoid(total) == link(total), total
 

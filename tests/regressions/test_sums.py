@@ -1,0 +1,88 @@
+"""Failures that forests with sums and missing values have had."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import treeproof as tp
+from treeproof.build import build_forest, leaf, split
+from treeproof.cells import integer_scores
+from treeproof.forest import Column, Sums
+
+
+def far_from_its_cuts(missing: str) -> tp.Explainer:
+    trees = [split("a", 0, 1, split("a", 1, 1, 0, missing=missing), missing=missing), split("b", 0, 0, 0)]
+    columns = [Column("a", missing="expected"), "b"]
+    return tp.Explainer(build_forest([*trees, 1], columns=columns, classes=[0, 1]))
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l0"])
+def test_a_missing_value_may_be_closer_than_any_other_number(norm):
+    # In the order of cells, missing stands behind numbers that are farther away: the search never ended.
+    explainer = far_from_its_cuts("yes")
+    assert explainer.forest.predict([[1000, 0], [math.nan, 0], [1, 0]]).tolist() == [0, 1, 1]
+    result = explainer.robustness([1000, 0], norm)
+    assert (result.status, result.nearest_exact) == ("exact", 1)
+    if norm != "l0":
+        assert math.isnan(result.witness[0])
+    change = explainer.contrastive([1000, 0])
+    assert (change.distance, change.closest, str(change.changes[0])) == (1.0, True, "a: 1000 -> missing")
+
+
+def test_a_rule_that_allows_missing_values_can_be_reviewed_and_counted():
+    explainer = far_from_its_cuts("yes")
+    why = explainer.abductive([math.nan, 0], inflate=True)
+    assert [str(condition) for condition in why.rule] == ["a <= 1 or missing"]
+    assert explainer.review([0, 0], why).holds
+    assert explainer.coverage(why, [[0, 0], [math.nan, 0], [2, 0]]).covered == 2
+    assert explainer.most_general([0, 0], [[0, 0], [math.nan, 0], [2, 0]]).coverage.covered == 2
+
+
+def test_a_missing_value_is_none_in_json():
+    why = far_from_its_cuts("yes").abductive([math.nan, 0])
+    assert json.loads(json.dumps(why.to_dict(), allow_nan=False))["instance"] == [None, 0.0]
+
+
+@pytest.mark.parametrize(("start", "divisor", "softmax"), [(0.0, 1.0, True), (0.0, 2.0**40, False)])
+def test_tiny_values_leave_a_band_that_fits_its_type(start, divisor, softmax):
+    tiny = float(np.float32(1e-45))
+    forest = build_forest(
+        [split("a", 0, leaf([tiny, 0.0]), leaf([0.0, tiny]))],
+        columns=["a"],
+        classes=[0, 1],
+        vote="sum",
+        sums=Sums((start, start), "float32", divisor=divisor, softmax=softmax),
+    )
+    assert integer_scores(forest).band < 2**63
+    assert tp.Explainer(forest).abductive([1]).label == forest.predict([[1]])[0]
+
+
+def test_a_cut_between_two_float32_numbers_is_not_rounded():
+    value = np.float32(0.7) / np.float32(3)
+    for cut in (math.nextafter(float(value), 1), float(value), math.nextafter(float(value), 0)):
+        forest = build_forest(
+            [split("a", 0, leaf([float(np.float32(0.7))]), leaf([5.0]))],
+            columns=["a"],
+            classes=["below", "reached"],
+            vote="sum",
+            sums=Sums((0.0,), "float32", divisor=3.0, cuts=(cut,)),
+        )
+        assert forest.predict([[0]])[0] == ("reached" if float(value) >= cut else "below")
+        change = tp.Explainer(forest).contrastive([0])
+        assert (change.witness is None) == (float(value) >= cut)
+
+
+def test_sums_beyond_the_largest_number_are_infinite_without_a_warning():
+    forest = build_forest(
+        [split("a", 0, leaf([1.7e308, 0.0]), leaf([0.0, 1.0]))] * 2,
+        columns=["a"],
+        classes=[0, 1],
+        vote="sum",
+        sums=Sums((0.0, 0.0)),
+    )
+    assert forest.predict([[0], [1]]).tolist() == [0, 1]
+    assert tp.Explainer(forest).abductive([0]).features == (0,)
