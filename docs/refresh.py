@@ -1,8 +1,8 @@
 """Run the code of the documentation, and write what it prints below it.
 
 ``python docs/refresh.py [--check]``: in every page, the python blocks run in order in one namespace; a text block that
-follows a python block is what that block prints. With ``--check`` nothing is written, and pages that would change are
-an error.
+follows a python block is what that block prints. A block that needs a library of `OPTIONAL` which is not installed is
+left as it is. With ``--check`` nothing is written, and pages that would change are an error.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 PAGES = Path(__file__).parent
+OPTIONAL = ("xgboost", "lightgbm", "polars")
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)
 
 
@@ -22,8 +23,13 @@ def refreshed(page: str) -> str:
     names: dict[str, object] = {"__name__": "__docs__"}
 
     def run(block: re.Match[str]) -> str:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(compile(block["code"], "page", "exec"), names)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block["code"], "page", "exec"), names)
+        except ModuleNotFoundError as error:
+            if error.name not in OPTIONAL:
+                raise
+            return block[0]
         output = printed.getvalue()
         return f"```python\n{block['code']}```\n" + (f"\n```text\n{output}```\n" if output else "")
 

@@ -1,7 +1,7 @@
 """Everything that can be asked about a small forest, answered by enumeration of inputs.
 
-Independent of cells: a number is tried on, and beside, every threshold and every other end that matters; a missing value
-is tried where the space has one. Inputs that no split tells apart have the same label, so these stand for all inputs.
+Independent of cells: a number is tried on, and beside, every threshold and every other end that matters; a missing
+value is tried where the space has one. Inputs that no split tells apart have the same label, so these stand for all.
 """
 
 from __future__ import annotations

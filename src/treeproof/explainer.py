@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof import statements
-from treeproof.constraints import read_declarations
 from treeproof.check import CheckError
+from treeproof.constraints import read_declarations
 from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
@@ -158,8 +158,8 @@ class Explainer:
     def _setting(self) -> Setting:
         if self._made is None:
             raise InputError(
-                "Say what is to be explained about a regressor's score: Explainer(model, cuts=[0.7]) for the ranges that "
-                "it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
+                "Say what is to be explained about a regressor's score: Explainer(model, cuts=[0.7]) for the ranges "
+                "that it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
             )
         return self._made
 

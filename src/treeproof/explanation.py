@@ -290,8 +290,8 @@ class Verdict:
 def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
     if certify is None:
         raise UnsupportedQueryError(
-            "A certificate is made by the explainer's own result: for a prediction and what changes it, without limits and "
-            "before a deadline. Explain the row again in that way, and ask that result."
+            "A certificate is made by the explainer's own result: for a prediction and what changes it, without limits "
+            "and before a deadline. Explain the row again in that way, and ask that result."
         )
     return certify(timeout)
 
@@ -311,7 +311,7 @@ def _under(constraints: Sequence[str]) -> str:
 
 
 def as_plain(result: Any) -> Any:
-    """Return a result as plain data for JSON, which has no NaN: a missing value is None. Private fields are left out."""
+    """Return a result as plain data for JSON, without private fields. JSON has no NaN: a missing value is None."""
     if is_dataclass(result):
         return {f.name: as_plain(getattr(result, f.name)) for f in fields(result) if not f.name.startswith("_")}
     if isinstance(result, dict):

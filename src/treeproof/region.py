@@ -165,9 +165,10 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
     feature = space.features[index] if index < space.n_features else None
     if isinstance(feature, NumericFeature) and condition.values is None:
         ranges = condition.ranges or ((condition.low, condition.high),)
-        parts = [Bounds(index, low, False, high, False).intervals(whole=feature.kind != "real") for low, high in ranges]
-        missing = condition.missing is True or (condition.missing is None and ranges == ((None, None),))
-        return Restriction(index, str(condition), intervals=tuple(sorted(sum(parts, []))), missing=missing)
+        parts = [Bounds(index, low, False, high, False) for low, high in ranges]
+        intervals = sorted(one for part in parts for one in part.intervals(whole=feature.kind != "real"))
+        missing = parts[0].missing if condition.missing is None else condition.missing
+        return Restriction(index, str(condition), intervals=tuple(intervals), missing=missing)
     if condition.values is None:
         return _restriction(space, Bounds(index, condition.low, False, condition.high, False), str(condition), names)
     if isinstance(feature, ValueFeature):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from collections.abc import Mapping, Sequence
@@ -118,13 +119,11 @@ def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
             raise InputError(f"The table must have each column once. Several are called {twice[0]!r}.")
         places = [names.index(name) for name in wanted]
         X = X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
-    try:
-        # Whole numbers are then rounded to float32 once, as scikit-learn does it.
+    # polars makes numbers of dates, if all other columns hold whole numbers.
+    if hasattr(X, "iloc") or all(dtype.is_numeric() for dtype in X.dtypes):
         matrix = np.asarray(X.to_numpy())
         if matrix.dtype.kind in "fiub":
-            return matrix
-    except TypeError:  # types without a common one
-        pass
+            return matrix  # whole numbers are then rounded to float32 once, as scikit-learn does it
     table = np.empty(X.shape, dtype=object)
     for j in range(X.shape[1]):
         table[:, j] = X.iloc[:, j].to_list() if hasattr(X, "iloc") else X[:, j].to_list()
@@ -166,6 +165,8 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
                 if plain == category and isinstance(plain, bool) == isinstance(category, bool):
                     return float(code)
         raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
+    if column.date and isinstance(value, str):
+        return float(day_number(value))
     if isinstance(value, str | bytes):
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.")
     if is_missing(value):
@@ -184,10 +185,10 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
 
 
 def day_number(value: Any) -> int:
-    """Return a day as `datetime.date.toordinal` counts it: day 1 is 0001-01-01.
+    """Return a day, also one that is written as text, as `datetime.date.toordinal` counts it: day 1 is 0001-01-01.
 
-    >>> day_number(datetime.date(2024, 2, 29)), day_number(np.datetime64("2024-02-29T00:00"))
-    (738945, 738945)
+    >>> day_number(datetime.date(2024, 2, 29)), day_number(np.datetime64("2024-02-29T00:00")), day_number("2024-02-29")
+    (738945, 738945, 738945)
     """
     if isinstance(value, np.datetime64):
         day = value.astype("datetime64[D]")
@@ -195,9 +196,11 @@ def day_number(value: Any) -> int:
         if day == value and FIRST_DAY <= number <= LAST_DAY:
             return number
     elif isinstance(value, datetime.date):  # a datetime, or pandas' Timestamp, too
-        day = datetime.date(value.year, value.month, value.day)
         if not isinstance(value, datetime.datetime) or value == type(value)(value.year, value.month, value.day):
-            return day.toordinal()
+            return datetime.date(value.year, value.month, value.day).toordinal()
+    elif isinstance(value, str) and len(value) == len("2024-02-29"):
+        with contextlib.suppress(ValueError):
+            return datetime.date.fromisoformat(value).toordinal()
     raise InputError(f"A date must be a day, at midnight and without a time zone. Got {value!s}.")
 
 

@@ -179,8 +179,8 @@ def parse_rule(
 def rounded(intervals: Sequence[Interval], floats: Floats = FLOAT32) -> list[Interval]:
     """Return the model's finite numbers to which numbers of the intervals round, as closed intervals.
 
-    Rounding is monotone and leaves the model's numbers alone, so these are all from one rounded end to the other: a strict
-    bound may well allow the bound itself, as the model sees it.
+    Rounding is monotone and leaves the model's numbers alone, so these are all from one rounded end to the other: a
+    strict bound may well allow the bound itself, as the model sees it.
 
     >>> rounded(Bounds(0, high=2.0, high_strict=True).intervals())
     [(-3.4028234663852886e+38, 2.0)]

@@ -19,7 +19,7 @@ from treeproof.oracles.native import Cancel, NativeOracle
 from treeproof.query import Cells, Claim, Domain, Never, Oracle, Refuted, Stays
 from treeproof.rows import as_row
 from treeproof.search.memory import Memory
-from treeproof.space import Space
+from treeproof.space import Space, show_day
 
 Order = Literal["importance", "index"]
 
@@ -155,10 +155,10 @@ class Setting:
 
     @cached_property
     def _all_numeric(self) -> bool:
-        return all(column.categories is None for column in self.forest.columns)
+        return all(column.categories is None and not column.date for column in self.forest.columns)
 
     def present(self, row: Rows) -> tuple[Value, ...]:
-        """Return a row as people write it: the shortest numbers that the model reads as the same, categories by label."""
+        """Return a row as people write it: the shortest numbers that the model reads as the same, named values."""
         # Seven digits are often enough, and ten times faster to find out than the shortest ones.
         short = list(map(float, (self._seven_digits % tuple(row.tolist())).split()))
         same = (np.array(short, dtype=row.dtype) == row).tolist()
@@ -167,6 +167,8 @@ class Setting:
         return tuple(
             column.categories[int(value)]
             if column.categories is not None
+            else show_day(value)
+            if column.date
             else brief
             if enough
             else math.nan

@@ -174,7 +174,7 @@ class NumericFeature:
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in."""
         value = row[self.column]
-        if value != value:
+        if math.isnan(value):
             if self.missing_cell is not None:
                 return self.missing_cell
             raise InputError(

@@ -1,8 +1,8 @@
 """Statements about scores and probabilities, as forests whose label says whether the statement is true.
 
 A regressor's score, or a classifier's probability, is cut at some values; the label is the range that it lies in. So
-every question that can be asked about a label can be asked about "the score stays at least 0.7", "the price stays within
-10 of the prediction" or "the class stays, and its probability stays at least 0.9".
+every question that can be asked about a label can be asked about "the score stays at least 0.7", "the price stays
+within 10 of the prediction" or "the class stays, and its probability stays at least 0.9".
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
     if not given or not all(math.isfinite(cut) for cut in given) or given != sorted(set(given)):
         raise InputError(f"The 'cuts' parameter must be a list of finite numbers in ascending order. Got {cuts!r}.")
     shown = [FLOAT64.shortest(cut) for cut in given]
-    between = [f">= {low} and < {high}" for low, high in zip(shown, shown[1:], strict=False)]
+    between = [f">= {low} and < {high}" for low, high in pairwise(shown)]
     return forest.with_cuts(given, [f"< {shown[0]}", *between, f">= {shown[-1]}"])
 
 
@@ -124,8 +125,8 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
 def _require_score(forest: Forest) -> None:
     if forest.sums is None or forest.sums.cuts != ():
         raise InputError(
-            f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for a "
-            "classifier."
+            f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for "
+            "a classifier."
         )
 
 

@@ -1,7 +1,7 @@
 """An oracle that trusts nobody: every answer of the native one is checked by the independent checker before it is used.
 
-An entailed answer must come with a proof that the checker accepts, of the features in its core alone; a refuted one with
-an input to which the checker's own reading of the model gives the label. What is checked and fails is a bug, and raises.
+An entailed answer must come with a proof that the checker accepts, of the features in its core alone; a refuted one
+with an input to which the checker's own reading of the model gives the label. What fails is a bug, and raises.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import datetime
+import math
 import warnings
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
@@ -242,3 +245,140 @@ def test_refusals_are_errors_and_never_numpy_warnings():
         for bad in (3.45e38, 1e39, np.float64(1e300), np.longdouble(1e300)):
             with pytest.raises(InputError, match="finite float32"):
                 as_rows([[bad, 0]], NUMERIC)
+
+
+MISSING = [Column("age", missing="expected"), Column("colour", ("red", "green", None))]
+DAYS = [Column("age"), Column("signup", missing="possible", date=True)]
+DAY = datetime.date(2024, 2, 29)
+
+
+class TestMissingValues:
+    @pytest.mark.parametrize("gone", [None, math.nan, np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
+    def test_are_taken_where_the_model_has_a_place_for_them(self, gone):
+        rows = as_rows([[gone, gone], [1, "red"]], MISSING)
+        assert math.isnan(rows[0, 0])
+        assert rows[:, 1].tolist() == [2, 0]
+        assert as_row({"colour": gone, "age": 1}, MISSING).tolist() == [1, 2]
+
+    @pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64", object])
+    def test_are_taken_from_frames_of_any_type(self, dtype):
+        frame = pd.DataFrame({"colour": ["green", None], "age": pd.array([None, 3], dtype=dtype)})
+        for table in (frame, frame.astype({"colour": "category"}), frame.astype({"colour": "string"})):
+            rows = as_rows(table, MISSING)
+            assert math.isnan(rows[0, 0])
+            assert rows[1].tolist() == [3, 2]
+
+    def test_are_not_what_a_sparse_matrix_does_not_hold(self):
+        with pytest.raises(InputError, match=r"must not be sparse: .* pass X.toarray\(\)"):
+            as_rows(csr_matrix([[1.0, 0.0]]), [Column("a", missing="expected"), Column("b", missing="expected")])
+        assert as_rows(csr_matrix([[1.0, 0.0]]), [Column("a", missing="possible"), Column("b")]).tolist() == [[1, 0]]
+
+    def test_infinity_is_none(self):
+        with pytest.raises(InputError, match="'age' must be a finite float32"):
+            as_rows([[math.inf, "red"]], MISSING)
+
+
+class TestPolars:
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            pl.DataFrame({"height": [2.5, 4], "age": [1, 3]}),
+            pl.DataFrame({"name": ["Eve", "Ada"], "age": [1, 3], "height": [2.5, 4.0]}),
+            pl.DataFrame({"age": pl.Series([1, 3], dtype=pl.UInt8), "height": pl.Series([2.5, 4], dtype=pl.Float32)}),
+        ],
+    )
+    def test_frames_are_matched_by_name(self, frame):
+        assert as_rows(frame, NUMERIC).tolist() == [[1, 2.5], [3, 4]]
+        assert as_row(frame[0], NUMERIC).tolist() == [1, 2.5]
+        assert as_row(frame.row(0, named=True), NUMERIC).tolist() == [1, 2.5]
+        with pytest.raises(InputError, match=r"Missing: \['weight'\]"):
+            as_rows(frame, [Column("weight")])
+
+    @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["blue", "red", "green"])])
+    def test_categories_are_given_by_label(self, dtype):
+        frame = pl.DataFrame({"colour": pl.Series(["blue", "red"], dtype=dtype), "age": [1, 2]})
+        assert as_rows(frame, MIXED).tolist() == [[1, 2], [2, 0]]
+
+    def test_missing_values_and_booleans_are_read(self):
+        frame = pl.DataFrame({"age": [None, 3], "colour": ["red", None]})
+        rows = as_rows(frame, MISSING)
+        assert math.isnan(rows[0, 0])
+        assert rows[1].tolist() == [3, 2]
+        assert as_rows(pl.DataFrame({"age": [True, False], "height": [1, 2]}), NUMERIC).tolist() == [[1, 1], [0, 2]]
+        with pytest.raises(InputError, match="'age' must not be missing"):
+            as_rows(pl.DataFrame({"age": [None, 3], "height": [1, 2]}), NUMERIC)
+
+    @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+    def test_dates_are_never_read_as_numbers(self, unit):
+        # polars itself turns a date beside whole numbers into days since 1970.
+        for column in ([DAY], pl.Series([datetime.datetime(2024, 2, 29)], dtype=pl.Datetime(unit))):
+            frame = pl.DataFrame({"signup": column, "age": [3]})
+            assert as_rows(frame, DAYS).tolist() == [[3, DAY.toordinal()]]
+            with pytest.raises(InputError, match=r"'signup' must be a number, as the model saw it. Got the date"):
+                as_rows(frame, [Column("age"), Column("signup")])
+
+
+class TestDates:
+    @pytest.mark.parametrize(
+        "day",
+        [
+            DAY,
+            datetime.datetime(2024, 2, 29),
+            pd.Timestamp("2024-02-29"),
+            np.datetime64("2024-02-29"),
+            np.datetime64("2024-02-29T00:00:00.000000000"),
+            "2024-02-29",
+            DAY.toordinal(),
+            float(DAY.toordinal()),
+        ],
+        ids=repr,
+    )
+    def test_are_taken_where_they_are_declared(self, day):
+        named = {"signup": day, "age": 3}
+        for row in ([3, day], named, pd.Series(named), np.array([3, day], object)):
+            assert as_row(row, DAYS).tolist() == [3, DAY.toordinal()]
+        assert as_rows(pd.DataFrame({"signup": [day, day], "age": 3}), DAYS).tolist() == 2 * [[3, DAY.toordinal()]]
+
+    def test_may_fill_a_whole_table(self):
+        both = [Column("a", date=True), Column("b", date=True)]
+        for table in (
+            pd.DataFrame({"a": [pd.Timestamp(DAY)], "b": [pd.Timestamp(DAY)]}),
+            np.array([[DAY, DAY]], dtype="datetime64[ns]"),
+            [[DAY, DAY]],
+        ):
+            assert as_rows(table, both).tolist() == [[DAY.toordinal()] * 2]
+        assert as_row(pd.Series({"a": pd.Timestamp(DAY), "b": pd.Timestamp(DAY)}), both).tolist()[0] == DAY.toordinal()
+
+    def test_may_be_missing(self):
+        for gone in (pd.NaT, None, np.datetime64("NaT")):
+            assert math.isnan(as_row([3, gone], DAYS)[1])
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            datetime.datetime(2024, 2, 29, 1),
+            pd.Timestamp("2024-02-29", tz="UTC"),
+            datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC),
+            np.datetime64("2024-02-29T00:00:01"),
+            np.datetime64("20000-01-01"),
+            "2024-02-30",
+            "29.2.2024",
+            "yesterday",
+        ],
+        ids=repr,
+    )
+    def test_must_be_days(self, bad):
+        with pytest.raises(InputError, match=r"must be a day, at midnight and without a time zone. Got"):
+            as_row([3, bad], DAYS)
+
+    @pytest.mark.parametrize("table", [[[1, DAY]], pd.DataFrame({"age": [1], "height": [pd.Timestamp(DAY)]})])
+    def test_elsewhere_are_refused_with_a_remedy(self, table):
+        with pytest.raises(InputError, match=r"'height' must be a number.* Got the date .*kinds={'height': 'date'}"):
+            as_rows(table, NUMERIC)
+        with pytest.raises(InputError, match="'height' must be a number"):
+            as_rows([[1, datetime.timedelta(3)]], NUMERIC)
+
+
+def test_a_column_must_not_occur_twice():
+    with pytest.raises(InputError, match=r"each column once. Several are called 'age'"):
+        as_rows(pd.DataFrame([[1, 2, 3]], columns=["age", "height", "age"]), NUMERIC)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import re
 
 import numpy as np
@@ -155,7 +156,7 @@ class TestKinds:
             ({2: "real"}, "index below 2. Got 2"),
             ({-1: "real"}, "Got -1"),
             ({0.5: "real"}, "Got 0.5"),
-            ({"a": "integer"}, r"kind must be one of \('binary', 'ordinal', 'real'\). Got 'integer'"),
+            ({"a": "integer"}, r"kind must be one of \('binary', 'ordinal', 'real', 'date'\). Got 'integer'"),
             ({"a": "categorical"}, "Got 'categorical'"),
             ({"a": None}, "Got None"),
             ({"colour": "ordinal"}, "'colour' is categorical in the model already"),
@@ -385,3 +386,38 @@ class TestShortest:
         values = values[np.isfinite(values)]
         back = np.array([float(FLOAT32.shortest(v)) for v in values]).astype(np.float32)
         np.testing.assert_array_equal(back, values)
+
+
+class TestDates:
+    DAY = 738945  # 2024-02-29
+
+    def space(self, **options) -> Space:
+        forest = cuts(self.DAY + 0.5, self.DAY + 100.25, name="signup")
+        return Space.of(Space.dated(forest, {"signup": "date"}), kinds={"signup": "date"}, **options)
+
+    def test_are_whole_days_of_the_calendar(self):
+        (feature,) = self.space().features
+        assert feature.kind == "date"
+        assert (feature.lows[0], feature.highs[-1]) == (1, 3652059)
+        assert feature.highs[:2].tolist() == [self.DAY, self.DAY + 100]
+
+    def test_are_shown_as_dates(self):
+        (feature,) = self.space().features
+        shown = [str(feature.condition(range(cell, cell + 1))) for cell in range(3)]
+        assert shown == ["signup <= 2024-02-29", "2024-03-01 <= signup <= 2024-06-08", "signup >= 2024-06-09"]
+        assert feature.show(np.float32([self.DAY])) == "2024-02-29"
+        with pytest.raises(InputError, match=r"declared date: it must be a whole number. Got 3.5"):
+            feature.cell([3.5])
+        with pytest.raises(InputError, match=r"0001-01-01 <= signup <= 9999-12-31. Got 1e\+10"):
+            feature.cell([1e10])
+
+    def test_may_be_bounds_and_stand_in_rules(self):
+        space = self.space(
+            bounds={"signup": (datetime.date(2024, 1, 1), np.datetime64("2024-12-31"))},
+            constraints=["signup != 2024-06-09", "signup >= 2024-01-05"],
+        )
+        (feature,) = space.features
+        assert str(feature.condition(range(0, 1))) == "signup <= 2024-01-04"
+        assert len(space.clauses) == 2
+        with pytest.raises(InputError, match="must be a day of the calendar"):
+            self.space(constraints=["signup <= 2024-02-30"])

@@ -19,6 +19,7 @@ from treeproof.errors import InputError, TreeproofError
 from treeproof.explanation import Abductive
 from treeproof.files import forest_to_json, load_model, save_forest, write_whole
 from treeproof.importers import import_model
+from treeproof.oracles.sat import to_drat
 from treeproof.parallel import track
 
 EXIT_CODES = """exit codes:
@@ -118,6 +119,9 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     encode.add_argument("--row", type=int, default=0, metavar="N", help="row of the query, from 0 (default: 0)")
     encode.add_argument("--keep", nargs="*", metavar="FEATURE", help="features kept at their value (default: all)")
     encode.add_argument("--format", choices=["dimacs", "smtlib"], default="dimacs")
+    encode.add_argument(
+        "--proof", metavar="FILE", help="write a DRAT proof there, if the label cannot change (DIMACS only)"
+    )
     encode.add_argument("--out", metavar="FILE", help="where to write it (default: standard output)")
 
     bench = command("bench", "reproduce the paper's experiment, side by side with other tools", lambda args: 0)
@@ -258,6 +262,10 @@ def _encode(args: argparse.Namespace) -> int:
         format=args.format,
         **(sat_options(args) if args.format == "dimacs" else {}),
     )
+    if args.proof:
+        if args.format != "dimacs":
+            raise InputError("--proof goes with --format dimacs.")
+        write_whole(args.proof, to_drat(text).encode())
     if args.out:
         write_whole(args.out, text.encode())
     else:

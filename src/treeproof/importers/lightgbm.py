@@ -69,7 +69,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
         changes = [key for key in _CHANGES_PREDICTIONS if model.get_params().get(key)]
         if changes:
             raise UnsupportedModelError(f"Predictions must be of all trees, and labels or scores. Got {changes}.")
-        if classifier == (name in _SCORES):
+        if name in (_SCORES if classifier else ("binary", "multiclass")):
             raise UnsupportedModelError(f"The objective must fit the model. Got {name!r} for a {type(model).__name__}.")
     forest = _forest(parsed, classes)
 

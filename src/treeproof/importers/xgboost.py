@@ -36,6 +36,8 @@ _TWO_CLASSES = "binary:logistic"
 _CLASSES = ("multi:softprob", "multi:softmax")
 _SCORES = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
 
+_LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
+
 MOST_COLUMNS, MOST_CLASSES = 1_000_000, 10_000
 
 Link = Callable[[float], float]
@@ -333,7 +335,7 @@ def _start(learner: _Learner) -> tuple[float, ...]:
 def _sigmoid(total: float) -> float:
     """Return the probability of a sum in the same arithmetic as XGBoost."""
     one = np.float32(1)
-    return float(one / (np.float32(math.exp(min(-total, 88.7))) + one))
+    return float(one / (np.float32(math.exp(min(-total, _LARGEST_POWER))) + one))
 
 
 def _matrix(rows: Any, booster: Any) -> Any:

@@ -182,7 +182,7 @@ class NativeOracle(PlainOracle):
     def witnesses(
         self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
     ) -> list[Cells]:
-        """Return, for each feature, a point of the domains with it freed that has another label; empty if none is found."""
+        """Return, for each feature, a point of the domains with it freed that has another label; empty if none."""
         found = self._core.witnesses(
             *self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
         )

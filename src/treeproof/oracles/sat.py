@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from pysat.formula import CNF
+from pysat.solvers import Solver
+
 from treeproof.cells import CellForest
 from treeproof.encodings.cardinality import CARDINALITIES, Cardinality
 from treeproof.encodings.compact import CompactEncoder
@@ -265,6 +268,32 @@ def to_dimacs(
         return f"{name} in cells {', '.join(map(str, sorted(domain)))}"
 
     return encoding.dimacs(assumptions, describe or numbered)
+
+
+def to_drat(dimacs: str, solver: str = "glucose4") -> str:
+    r"""Return a DRAT proof that a formula is unsatisfiable, by a solver that logs one; InputError if it is satisfiable.
+
+    Parameters
+    ----------
+    dimacs
+        The formula, as `to_dimacs` writes it.
+    solver
+        PySAT solver that logs proofs: ``"glucose3"``, ``"glucose4"``, ``"cadical153"``, ...
+
+    Examples
+    --------
+    >>> to_drat("p cnf 1 2\n1 0\n-1 0\n").split()[-1]
+    '0'
+    """
+    formula = CNF(from_string=dimacs)
+    with Solver(name=solver, bootstrap_with=formula.clauses, with_proof=True) as prover:
+        if prover.solve():
+            raise InputError(
+                "Only an unsatisfiable formula has a proof. This one is satisfiable: the label can change."
+            )
+        lines = prover.get_proof()
+    # Solvers leave out what they see at once: the empty clause ends every proof.
+    return "\n".join([*lines, *([] if lines and lines[-1].strip() == "0" else ["0"])]) + "\n"
 
 
 def _require(name: str, value: Any, allowed: Sequence[str | None]) -> None:

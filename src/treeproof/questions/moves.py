@@ -122,7 +122,13 @@ class Moves:
             short = after is None or after == float(setting.forest.floats.shortest(after))
             text = feature.show(row) if short else repr(after)
             changes[f] = Changed(feature.name, feature.show(before), text)
-        return Reached(tuple(written.get(column, value) for column, value in enumerate(values)), label, changes)
+        return Reached(
+            tuple(
+                value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(values)
+            ),
+            label,
+            changes,
+        )
 
     def distances(self, answer: Refuted) -> list[Fraction]:
         """Return how far each changed feature of `reach` is, from the values themselves and not from `costs`."""

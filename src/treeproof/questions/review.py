@@ -309,7 +309,9 @@ class _Case:
         point, label = self._nearer(answer)
         row, written = self.region.row(point, self.row)
         shown, named = setting.evaluated(row, label)
-        values = tuple(written.get(column, value) for column, value in enumerate(shown))
+        values = tuple(
+            value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(shown)
+        )
         if not np.array_equal(as_row(values, setting.forest.columns, setting.forest.floats), row, equal_nan=True):
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:

@@ -120,7 +120,7 @@ def _certify(
     status: str,
     timeout: float | None,
 ) -> Certificate:
-    """Return the certificate of an explanation: of its rule, and, unless that was widened, that no feature is too much."""
+    """Return the certificate of an explanation: that its rule suffices, and that no feature can be dropped."""
     if domains is None:
         kept = {f: setting.cells.only(f, (instance.point[f],)) for f in features}
     else:
