@@ -6,13 +6,14 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check bench quote sanitize fuzz format clean
+.PHONY: help demo test check bench quote sanitize fuzz campaign format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
 	@echo "make test      run all tests"
 	@echo "make check     format, lint, types, import direction"
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
+	@echo "make campaign  look for wrong answers of any oracle, with certificates checked (SECONDS=60, SEED=the time)"
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
 	@echo "make bench     reproduce the paper's Table 1, quickly (DATA=folder with the datasets)"
 	@echo "make quote     write the figures of the stored results into the README"
@@ -64,3 +65,7 @@ quote: $(STAMP)
 
 clean:
 	rm -rf $(VENV) build dist
+
+# Looks for a wrong answer of any oracle on random and fitted models; every certificate is checked.
+campaign: $(STAMP)
+	seed=$(SEED) && $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $$seed

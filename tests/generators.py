@@ -59,9 +59,7 @@ def random_forest(
         return split(name, float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1), missing=side)
 
     trees = [node(depth) for _ in range(n_trees)]
-    return build_forest(
-        trees, columns=columns, classes=list(range(n_classes)), vote=vote, numbers=numbers, sums=sums
-    )
+    return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, numbers=numbers, sums=sums)
 
 
 def random_sums(rng: np.random.Generator, n_classes: int) -> Sums:

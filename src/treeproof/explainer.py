@@ -14,7 +14,7 @@ import numpy as np
 from treeproof import statements
 from treeproof.check import CheckError
 from treeproof.constraints import read_declarations
-from treeproof.errors import InputError, InternalError
+from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
 from treeproof.importers import import_model, probability_of
@@ -48,7 +48,7 @@ from treeproof.questions.moves import make_moves
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Norm, Robustness
-from treeproof.rows import as_row, as_rows
+from treeproof.rows import as_row, as_rows, one_by_one
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
 from treeproof.verified import VerifiedOracle
@@ -276,7 +276,8 @@ class Explainer:
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
-    ) -> list[Abductive]:
+        on_error: Literal["raise", "return"] = "raise",
+    ) -> list[Any]:
         """Return the abductive explanation of every row, in the order of the rows; the same for any number of jobs.
 
         Parameters
@@ -292,6 +293,9 @@ class Explainer:
             As in `abductive`.
         timeout
             Seconds for each row.
+        on_error
+            What happens if a row cannot be explained, for example because a value is missing: ``"raise"`` its error, or
+            ``"return"`` it in the place of the row, and explain the others.
 
         Examples
         --------
@@ -301,15 +305,34 @@ class Explainer:
         [2, 1]
         """
         setting = self._setting
-        rows = as_rows(X, self.forest.columns, self.forest.floats)
+        if on_error not in ("raise", "return"):
+            raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
+        rows: Sequence[Any] = []
+        try:
+            rows = list(as_rows(X, self.forest.columns, self.forest.floats))
+        except InputError:
+            if on_error == "raise":
+                raise
+            rows = one_by_one(X, self.forest.columns, self.forest.floats)
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
         )
         check_timeout(timeout)
         cancel = Cancel()
+
+        def explain(row: Any) -> Any:
+            try:
+                if isinstance(row, InputError):
+                    raise row
+                return self._checked_result(why.explain(setting, setting.locate(row), plan, timeout, cancel))
+            except TreeproofError as error:
+                if on_error == "raise":
+                    raise
+                return error
+
         return run_parallel(
-            lambda row: self._checked_result(why.explain(setting, setting.locate(row), plan, timeout, cancel)),
-            list(rows),
+            explain,
+            rows,
             n_jobs=n_jobs,
             progress="explaining" if progress else None,
             cancel=cancel.set,

@@ -451,7 +451,10 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
         return forest.n_classes
     require(forest.vote == "sum", f"Only vote 'sum' has 'sums'. Got vote {forest.vote!r} with 'sums'.")
     require(sums.numbers in FLOATS, f"'numbers' of the sums must be one of {list(FLOATS)}. Got {sums.numbers!r}.")
-    require(0 < sums.divisor < math.inf, f"'divisor' must be a positive number. Got {sums.divisor!r}.")
+    require(
+        0 < sums.floats.round(sums.divisor) < math.inf,
+        f"'divisor' must be a positive {sums.numbers} number. Got {sums.divisor!r}.",
+    )
     n_sums = forest.n_classes if sums.cuts is None else 1
     require(
         len(sums.start) == n_sums and all(math.isfinite(start) for start in sums.start),

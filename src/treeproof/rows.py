@@ -48,6 +48,20 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     return rows
 
 
+def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> list[Rows | InputError]:
+    """Return what `as_rows` does, row by row: the error of a row takes its place. What is no table still raises."""
+    matrix = _as_matrix(X, columns)
+    if matrix.ndim != 2 or matrix.shape[1] != len(columns):
+        as_rows(X, columns, floats)  # it says why
+    found: list[Rows | InputError] = []
+    for i in range(len(matrix)):
+        try:
+            found.append(as_rows(matrix[i : i + 1], columns, floats)[0])
+        except InputError as error:
+            found.append(InputError(f"Row {i}: {error}"))
+    return found
+
+
 def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
     """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a vector of its own.
 

@@ -60,8 +60,8 @@ class Condition:
 
     def __str__(self) -> str:
         if self.values is not None:
-            shown = ", ".join(show_label(value) for value in self.values)
-            return f"{self.name} = {shown}" if len(self.values) == 1 else f"{self.name} in {{{shown}}}"
+            shown = list(dict.fromkeys(show_label(value) for value in self.values))  # a label may be called "missing"
+            return f"{self.name} = {shown[0]}" if len(shown) == 1 else f"{self.name} in {{{', '.join(shown)}}}"
         if not self.ranges and self.low is None and self.high is None:
             return f"{self.name} is {'any value' if self.missing is None else 'not missing'}"
         ranges = self.ranges or ((self.low, self.high),)
@@ -650,7 +650,7 @@ def _limits(name: str, given: Sequence[Any], floats: Floats) -> tuple[float, flo
             -math.inf if low is None else floats.round(_end(low)),
             math.inf if high is None else floats.round(_end(high)),
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"The bounds of {name!r} must be two numbers (low, high), or None for an open end. Got {given!r}."
         ) from None

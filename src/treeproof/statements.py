@@ -39,7 +39,7 @@ def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
     _require_score(forest)
     try:
         given = [float(cut) for cut in cuts]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = []
     if not given or not all(math.isfinite(cut) for cut in given) or given != sorted(set(given)):
         raise InputError(f"The 'cuts' parameter must be a list of finite numbers in ascending order. Got {cuts!r}.")

@@ -86,3 +86,21 @@ def test_sums_beyond_the_largest_number_are_infinite_without_a_warning():
     )
     assert forest.predict([[0], [1]]).tolist() == [0, 1]
     assert tp.Explainer(forest).abductive([0]).features == (0,)
+
+
+@pytest.mark.parametrize("divisor", [0.0, 1e-60, 1e60, math.nan, -1.0])
+def test_a_divisor_that_is_no_number_of_the_sums_is_refused(divisor):
+    with pytest.raises(tp.ForestFormatError, match="'divisor' must be a positive float32 number"):
+        build_forest(
+            [leaf([1.0, 0.0])],
+            columns=["a"],
+            classes=[0, 1],
+            vote="sum",
+            sums=Sums((0.0, 0.0), "float32", divisor=divisor),
+        )
+
+
+def test_bounds_beyond_all_numbers_are_refused():
+    forest = build_forest([split("a", 0, 0, 1)], columns=["a"], classes=[0, 1])
+    with pytest.raises(tp.InputError, match="bounds of 'a' must be two numbers"):
+        tp.Explainer(forest, bounds={"a": (0, 10**400)})

@@ -9,6 +9,7 @@ import pytest
 from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import InputError
+from treeproof.explainer import Explainer
 from treeproof.forest import Column, Forest
 from treeproof.rows import as_row
 from treeproof.floats import FLOAT32
@@ -421,3 +422,23 @@ class TestDates:
         assert len(space.clauses) == 2
         with pytest.raises(InputError, match="must be a day of the calendar"):
             self.space(constraints=["signup <= 2024-02-30"])
+
+    def test_are_explained_as_dates(self):
+        forest = cuts(self.DAY + 0.5, self.DAY + 100.25, self.DAY + 200.25, name="signup")
+        explainer = Explainer(forest, kinds={"signup": "date"})
+        for row in ([datetime.date(2024, 1, 1)], ["2024-01-01"], [self.DAY - 59]):
+            why = explainer.abductive(row, inflate=True)
+            assert [str(condition) for condition in why.rule] == ["signup <= 2024-06-08"]
+            assert why.instance == ("2024-01-01",)
+            assert explainer.review(row, str(why.rule[0])).valid
+        change = explainer.contrastive([datetime.date(2024, 1, 1)])
+        assert change.witness == ("2024-06-09",)
+        assert "signup: 2024-01-01 -> 2024-06-09" in str(change)
+        assert explainer.forest.predict([change.witness]).tolist() == [change.witness_label]
+        wrong = explainer.review([datetime.date(2024, 1, 1)], "signup <= 2024-07-01")
+        assert not wrong.valid
+        assert "2024-06-09" in str(wrong)
+
+    def test_a_label_called_missing_is_shown_once(self):
+        assert str(Condition("colour", values=("missing", None))) == "colour = missing"
+        assert str(Condition("colour", values=("red", "missing", None))) == "colour in {red, missing}"

@@ -181,7 +181,9 @@ def test_float32_scores_are_cut_where_float64_says():
             assert (change.witness is None) == (value >= cut)
 
 
-@pytest.mark.parametrize("bad", [[], [1, 1], [2, 1], [math.nan], [math.inf], "0.7", ["a"], 0.7, None, [None]])
+@pytest.mark.parametrize(
+    "bad", [[], [1, 1], [2, 1], [math.nan], [math.inf], "0.7", ["a"], 0.7, None, [None], [10**400]]
+)
 def test_bad_cuts_are_refused(bad):
     model = DecisionTreeRegressor(max_depth=2).fit(X, SCORES)
     with pytest.raises(tp.InputError, match="'cuts' parameter must be"):

@@ -171,8 +171,8 @@ def _forest(model: _Model, classes: Any) -> Forest:
         sums = Sums(start, cuts=())
     elif name == "binary":
         labels = np.arange(2) if classes is None else classes
-        link = _link(options)
-        sums = Sums(start, cuts=(smallest_reaching(lambda s: 1 - link(s) < link(s), -1.0, 1.0, FLOAT64),))
+        link, largest = _link(options), FLOAT64.largest
+        sums = Sums(start, cuts=(smallest_reaching(lambda s: 1 - link(s) < link(s), -largest, largest, FLOAT64),))
     elif name == "multiclass":
         labels = np.arange(n_sums) if classes is None else classes
         sums = Sums(start, softmax=True)
@@ -324,7 +324,9 @@ def _around_zero(threshold: float) -> float:
 
 
 def _link(options: dict[str, str]) -> Callable[[float], float]:
-    steepness = float(options.get("sigmoid", "1"))
+    steepness = float(options["sigmoid"])
+    if not 1e-300 < steepness < math.inf:
+        raise ForestFormatError(f"The objective's sigmoid must be a positive number. Got {steepness}.")
 
     def link(total: float) -> float:
         try:

@@ -318,7 +318,12 @@ def _link(blank: Any, learner: _Learner) -> Link:
 
 def _start(learner: _Learner) -> tuple[float, ...]:
     """Return what each sum starts from, in the same arithmetic: a probability is turned into a sum."""
-    given = [np.float32(float(part)) for part in learner.base_score.strip("[]").split(",")]
+    with np.errstate(over="ignore"):
+        given = [np.float32(float(part)) for part in learner.base_score.removeprefix("[").removesuffix("]").split(",")]
+    if len(given) not in (1, learner.n_sums) or not np.isfinite(given).all():
+        raise ForestFormatError(
+            f"The base score must be one finite number, or one for each class. Got {learner.base_score!r}."
+        )
     if learner.objective == _TWO_CLASSES:
         if not all(1e-6 <= score <= 1 - 1e-6 for score in given):  # some versions move others there, some do not
             raise UnsupportedModelError(

@@ -321,9 +321,9 @@ class _Case:
             columns = list(feature.columns)
             if not np.array_equal(row[columns], self.row[columns], equal_nan=True):
                 after = feature.show(row)
-                seen = float(setting.forest.floats.shortest(float(row[columns[0]])))
-                if columns[0] in written and written[columns[0]] != seen:
-                    after = f"{written[columns[0]]!r}, which the model reads as {after}"
+                stated = written.get(columns[0])
+                if stated is not None and stated != float(setting.forest.floats.shortest(float(row[columns[0]]))):
+                    after = f"{stated!r}, which the model reads as {after}"
                 changes.append(Changed(feature.name, feature.show(self.row), after))
         return values, named, tuple(changes)
 

@@ -156,3 +156,11 @@ def test_a_model_with_jobs_is_left_as_it_was():
     model.n_jobs = 2
     import_model(model)
     assert model.n_jobs == 2
+
+
+class CatBoostClassifier:
+    """What CatBoost calls its classifier."""
+
+
+def test_models_of_no_importer_are_refused_by_name():
+    refused(CatBoostClassifier(), UnsupportedModelError, "CatBoost and ONNX models are not supported. Got CatBoost")

@@ -15,6 +15,7 @@ from treeproof import _core
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.files import load_model
 from treeproof.importers import import_model
+from treeproof.importers.lightgbm import from_text
 from treeproof.importers.selfcheck import boundary_rows, decoded
 
 lgb = pytest.importorskip("lightgbm")
@@ -334,6 +335,17 @@ def test_another_steepness_of_the_sigmoid(steepness):
     X, y = CANCER
     model = lgb.LGBMClassifier(**SMALL, sigmoid=steepness).fit(X, y)
     agrees(model, as_array)
+
+
+@pytest.mark.parametrize("steepness", [1e-20, 1e-9, 1.0, 1e20])
+def test_the_cut_off_is_found_wherever_it_lies(steepness):
+    X, y = CANCER
+    text = lgb.LGBMClassifier(**SMALL).fit(X, y).booster_.model_to_string()
+    forest = from_text(text.replace("objective=binary sigmoid:1", f"objective=binary sigmoid:{steepness}"))
+    cut = forest.sums.cuts[0]
+    for total, second in ((cut, True), (np.nextafter(cut, -1), False), (np.nextafter(cut, np.inf), True)):
+        p = 1 / (1 + np.exp(-steepness * total))
+        assert (p > 1 - p) == second
 
 
 def test_categories_that_cannot_be_told_apart_are_refused():
