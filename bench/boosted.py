@@ -3,8 +3,8 @@
 ``python bench/boosted.py --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part xgboost] [--json F]``
 
 DIR holds the datasets as CSV files and ``table1.csv``. Each part is one library: ``sklearn`` (GradientBoosting),
-``hist`` (HistGradientBoosting), ``xgboost`` and ``lightgbm``; one that is not installed is left out. Of each, models of
-100, 300 and 1000 trees (for each class, if there are several), of depth 3 and 6.
+``hist`` (HistGradientBoosting), ``xgboost`` and ``lgbm`` (LightGBM); one that is not installed is left out. Of each,
+models of 100, 300 and 1000 trees (for each class, if there are several), of depth 3 and 6.
 
 Times are CPU times of one thread. Both are timed in turns on the same instances; each instance counts with the median
 of its repeats, and a ratio of a model is the ratio of the means over its instances.
@@ -101,8 +101,11 @@ PARTS = {
     "sklearn": partial(run_library, sklearn_model, "sklearn, GradientBoosting"),
     "hist": partial(run_library, hist_model, "hist, HistGradientBoosting"),
     "xgboost": partial(run_library, xgboost_model, "xgboost"),
-    "lightgbm": partial(run_library, lightgbm_model, "lightgbm"),
+    "lgbm": partial(run_library, lightgbm_model, "lightgbm"),
 }
+
+
+NEEDS = {"xgboost": "xgboost", "lgbm": "lightgbm"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +115,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
-    there = {
-        name: part for name, part in PARTS.items() if name in ("sklearn", "hist") or importlib.util.find_spec(name)
-    }
+    there = {name: part for name, part in PARTS.items() if importlib.util.find_spec(NEEDS.get(name, "sklearn"))}
     run(there, __doc__, add_arguments)

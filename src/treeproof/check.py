@@ -8,7 +8,9 @@ recomputes every bound. What it relies on is stated below, in the order in which
 
 The claim. With some features kept in some of their cells, whatever the others are, the model's label stays. A cell is a
 set of values that no split of the model tells apart; `Feature.left_cells` checks that it is. Or: a change of some
-features alone gives another label, and with any one of them kept as it is, none does.
+features alone gives another label, and with any one of them kept as it is, none does. "Whatever" means every input of
+the space that the certificate declares. `Checked` says in words what was proved: the conditions, and how the space is
+narrower than what the model takes.
 
 The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the
 box in two by one feature. A leaf is closed by one of three reasons:
@@ -21,7 +23,7 @@ box in two by one feature. A leaf is closed by one of three reasons:
   evaluated   Every tree has one value left in the box; the model's own arithmetic on these values gives another label.
   broken      A rule between features, declared by the person who asked, is broken in the whole box.
 
-The witnesses. For each kept feature an input that agrees with the instance on all other kept features and has another
+The witnesses. For each kept feature an input that agrees with the conditions on all other kept features and has another
 label: none of the features can be dropped.
 
 Exactness. Leaf values are floats, which are fractions of integers; sums and bounds are computed as such. The model adds
@@ -39,19 +41,35 @@ import json
 import math
 import struct
 import sys
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 RIVAL, ORDERED, SET, PRICES, EVALUATED, BROKEN = range(1, 7)
+LENGTHS = {PRICES: 3, EVALUATED: 0, BROKEN: 1}  # of the steps that close a box: how many numbers follow
+PURE, EXACT, ROUNDED = range(3)  # leaves: a vote for one class; other values that add up exactly; all others
 UNIT = {"float32": 24, "float64": 53}  # a sum is rounded by at most 2**-this of its size
 SMALLEST = {"float32": 149, "float64": 1074}  # every number is a multiple of 2**-this
 LARGEST = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
+MOST_BYTES = 2**30  # of an unpacked certificate
+
+CERTIFICATE_KEYS = {"format", "version", "model", "features", "clauses", "instance", "label", "claim"}
+REASON_KEYS = CERTIFICATE_KEYS | {"box", "witnesses", "proof"}
+CHANGE_KEYS = CERTIFICATE_KEYS | {"changed", "target", "witness", "proofs"}
+MODEL_KEYS = {"format", "version", "vote", "classes", "columns", "importances", "subsets", "roots", "feature"}
+MODEL_KEYS |= {"subset", "left", "right", "threshold", "values"}
+NEW_MODEL_KEYS = {"missing_left", "numbers", "sums"}  # since version 2
 
 
 class CheckError(Exception):
     """The certificate does not prove its claim; the message says why."""
+
+
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
 
 def require(condition: Any, message: str) -> None:
@@ -66,93 +84,95 @@ class Checked:
 
     text: str
     leaves: int
+    conditions: list[str]  # that force the label; or the changes that give another one
+    space: list[str]  # what is declared of inputs beyond what the model takes; empty: the claim is about all of them
 
     def __str__(self) -> str:
         boxes = "1 closed box" if self.leaves == 1 else f"{self.leaves} closed boxes"
-        return f"Checked: {self.text} ({boxes})."
+        lines = [f"Checked: {self.text} ({boxes}).", *(f"  {line}" for line in self.conditions)]
+        declared = ["Only inputs of the declared space are meant:", *(f"  {line}" for line in self.space)]
+        return "\n".join(lines + declared if self.space else lines)
 
 
 def check(certificate: Any, model: str | Model) -> Checked:
-    """Check a certificate (a parsed JSON object) against a model; CheckError says why it fails.
+    """Check a certificate, as JSON text or parsed, against a model; CheckError says why it fails.
 
     The model is the JSON text of a Forest or, to read it only once for many certificates, ``Model(text)``.
     """
     try:
-        return _check(certificate, Model(model) if isinstance(model, str) else model)
-    except CheckError:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        document = parse(certificate) if isinstance(certificate, str) else certificate
+        return _check(document, Model(model) if isinstance(model, str) else model)
+    except DAMAGED as error:
         raise CheckError(f"The certificate or the model is damaged: {type(error).__name__}: {error}.") from error
 
 
 def _check(certificate: Any, model: Model) -> Checked:
     require(certificate["format"] == "treeproof-certificate", "This is no treeproof certificate.")
-    require(certificate["version"] == 1, f"The version must be 1, not {certificate['version']!r}.")
-    require(
-        certificate["model"] == model.fingerprint, "The certificate is about another model: the fingerprints differ."
-    )
+    version, claim = certificate["version"], certificate["claim"]
+    require(type(version) is int and version == 1, f"The version must be 1, not {version!r}.")
+    require(claim in ("minimal", "sufficient", "change"), f"Unknown claim {claim!r}.")
+    keys = CHANGE_KEYS if claim == "change" else REASON_KEYS
+    require(set(certificate) == keys, f"Fields that are unknown, or lacking: {sorted(set(certificate) ^ keys)}.")
+    same = certificate["model"] == model.fingerprint
+    require(same, "The certificate is about another model: the fingerprints differ.")
     space = Space(model, certificate["features"], certificate["clauses"])
-    instance = space.point(certificate["instance"], "The instance")
-    label = model.label(_row(certificate["instance"]))
-    require(
-        label == certificate["label"], f"The model gives the instance the label {label}, not {certificate['label']}."
-    )
-    if certificate["claim"] == "change":
-        return _check_change(certificate, space, instance, label)
-    return _check_reason(certificate, space, instance, label)
+    row, at = space.point(certificate["instance"], "The instance")
+    label, given = model.label(row), certificate["label"]
+    require(type(given) is int and given == label, f"The model gives the instance the label {label}, not {given!r}.")
+    if claim == "change":
+        return _check_change(certificate, space, row, at, label)
+    return _check_reason(certificate, space, at, label)
 
 
 def _check_reason(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
     """Features whose conditions force the label; if they are said to be minimal, none can be dropped."""
-    minimal = certificate["claim"] == "minimal"
-    require(minimal or certificate["claim"] == "sufficient", f"Unknown claim {certificate['claim']!r}.")
+    minimal, model = certificate["claim"] == "minimal", space.model
     kept = {space.index(f): space.mask(space.index(f), cells) for f, cells in certificate["box"].items()}
-    require(
-        all(mask >> instance[f] & 1 for f, mask in kept.items()), "The instance lies outside the claimed conditions."
-    )
+    inside = all(mask >> instance[f] & 1 for f, mask in kept.items())
+    require(inside, "The instance lies outside the claimed conditions.")
     box = [kept.get(f, feature.all) for f, feature in enumerate(space.features)]
-    others = set(range(space.model.n_classes)) - {label}
-    leaves = Proof(space, certificate["proof"]).check(box, others)
+    leaves = Proof(space, certificate["proof"]).check(box, set(range(model.n_classes)) - {label})
     witnesses = {space.index(f): row for f, row in certificate["witnesses"].items()}
-    require(
-        not minimal or set(witnesses) == set(kept), "There must be a witness for each kept feature, and for no other."
-    )
-    for f, row in witnesses.items():
-        at = space.point(row, f"The witness of feature {f}")
+    expected = set(kept) if minimal else set()
+    require(set(witnesses) == expected, "There must be a witness for each feature of a minimal set, and for no other.")
+    for f, given in witnesses.items():
+        row, at = space.point(given, f"The witness of feature {f}")
         for other, mask in kept.items():
-            require(
-                other == f or mask >> at[other] & 1, f"The witness of feature {f} leaves the condition on {other} too."
-            )
-        require(
-            space.model.label(_row(row)) != label, f"The witness of feature {f} has the same label as the instance."
-        )
+            allowed = other == f or mask >> at[other] & 1
+            require(allowed, f"The witness of feature {f} leaves the condition on {other} too.")
+        require(model.label(row) != label, f"The witness of feature {f} has the same label as the instance.")
     names = ", ".join(space.features[f].name for f in sorted(kept)) or "no feature at all"
-    text = f"{names} force{'s' * (len(kept) < 2)} the label {space.model.classes[label]}"
+    text = f"{names} force{'s' * (len(kept) < 2)} the label {model.classes[label]}"
     if minimal and kept:
         text += "; it cannot be dropped" if len(kept) == 1 else "; none of them can be dropped"
-    return Checked(text, leaves)
+    return Checked(text, leaves, [space.features[f].text(kept[f]) for f in sorted(kept)], space.declared())
 
 
-def _check_change(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
+def _check_change(certificate: Any, space: Space, old: list[float], instance: list[int], label: int) -> Checked:
     """Features whose change alone gives another label, or the target; with any of them kept, that is impossible."""
-    target = certificate["target"]
-    changed = [space.index(f) for f in certificate["changed"]]
-    require(len(set(changed)) == len(changed), "A feature is changed twice.")
-    at, other = space.point(certificate["witness"], "The witness"), space.model.label(_row(certificate["witness"]))
-    require(
-        all(at[f] == instance[f] for f in range(len(at)) if f not in changed), "The witness changes other features."
-    )
-    require(other != label and target in (None, other), f"The witness has the label {other}.")
-    require({space.index(f) for f in certificate["proofs"]} == set(changed), "There must be a proof for each feature.")
-    excluded = set(range(space.model.n_classes)) - {label} if target is None else {target}
+    target, model = certificate["target"], space.model
+    require(target is None or type(target) is int, "The target must be the index of a class, or null.")
+    changed = {space.index(f) for f in certificate["changed"]}
+    require(len(changed) == len(certificate["changed"]), "A feature is changed twice.")
+    new, _ = space.point(certificate["witness"], "The witness")
+    others = [c for f, feature in enumerate(space.features) if f not in changed for c in feature.columns]
+    kept = all(new[c] == old[c] or (math.isnan(new[c]) and math.isnan(old[c])) for c in others)
+    require(kept, "The witness changes other features.")
+    got = model.label(new)
+    require(got != label and target in (None, got), f"The witness has the label {got}.")
+    proofs = {space.index(f): proof for f, proof in certificate["proofs"].items()}
+    require(set(proofs) == changed, "There must be a proof for each changed feature, and for no other.")
+    excluded = set(range(model.n_classes)) - {label} if target is None else {target}
     leaves = 0
-    for f, proof in certificate["proofs"].items():
-        free = set(changed) - {space.index(f)}
+    for f, proof in proofs.items():
+        free = changed - {f}
         box = [feature.all if g in free else 1 << instance[g] for g, feature in enumerate(space.features)]
         leaves += Proof(space, proof).check(box, excluded)
-    names = ", ".join(space.features[f].name for f in changed)
-    text = f"a change of {names} gives the label {space.model.classes[other]}; "
-    return Checked(text + ("it" if len(changed) == 1 else "none of them") + " cannot be left out", leaves)
+    features = [space.features[f] for f in sorted(changed)]
+    text = f"a change of {', '.join(f.name for f in features)} gives the label {model.classes[got]}; "
+    text += "without it" if len(changed) == 1 else "if any of them is kept"
+    text += ", no other label is possible" if target is None else ", that label is impossible"
+    return Checked(text, leaves, [f"{f.name}: {f.show(old)} -> {f.show(new)}" for f in features], space.declared())
 
 
 class Space:
@@ -161,7 +181,7 @@ class Space:
     def __init__(self, model: Model, features: Any, clauses: Any) -> None:
         self.model = model
         self.features = _read_features(features, model)
-        self.clauses = [[(f, self.mask(f, cells)) for f, cells in clause] for clause in clauses]
+        self.clauses = [[(self.index(f), self.mask(self.index(f), cells)) for f, cells in clause] for clause in clauses]
         owner = {column: f for f, feature in enumerate(self.features) for column in feature.columns}
         self.owner = [owner[column] if column >= 0 else -1 for column in model.feature]
         self.left_cells = [
@@ -169,25 +189,34 @@ class Space:
         ]
 
     def index(self, given: Any) -> int:
-        """Return the index of a feature."""
-        f = int(given)
-        require(0 <= f < len(self.features), f"There is no feature {f}.")
-        return f
+        """Return the index of a feature, given as a number or, as a key, in its digits."""
+        f = int(given) if isinstance(given, str) else given
+        require(type(f) is int and str(f) == str(given) and 0 <= f < len(self.features), f"No feature {given!r}.")
+        return int(f)
 
-    def mask(self, f: int, cells: Any) -> int:
+    def mask(self, f: int, given: Any) -> int:
         """Return cells of a feature as bits."""
-        n = self.features[f].n_cells
-        require(cells and all(type(c) is int and 0 <= c < n for c in cells), f"Cells of feature {f} must exist.")
-        return sum(1 << c for c in set(cells))
+        cells = _ints(given, 0, self.features[f].n_cells, f"Cells of feature {f}")
+        require(cells and all(a < b for a, b in itertools.pairwise(cells)), f"Cells of feature {f} must ascend.")
+        return sum(1 << c for c in cells)
 
-    def point(self, given: Any, what: str) -> list[int]:
-        """Return the cells of a row, which must lie in the space."""
-        row = _row(given)
-        require(len(row) == len(self.model.columns), f"{what} must have one value for each column.")
+    def point(self, given: Any, what: str) -> tuple[list[float], list[int]]:
+        """Return a row, and its cells; it must lie in the space."""
+        require(len(given) == len(self.model.columns), f"{what} must have one value for each column.")
+        row = [self.model.value(column, value) for column, value in enumerate(given)]
         at = [feature.cell(row) for feature in self.features]
         kept = all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
         require(kept, f"{what} breaks a rule between features.")
-        return at
+        return row, at
+
+    def declared(self) -> list[str]:
+        """Return in words how the space is narrower than what the model takes."""
+        alike: dict[str, list[str]] = {}
+        for feature in self.features:
+            alike.setdefault(feature.declared(self.model), []).append(feature.name)
+        limits = [f"{', '.join(names)}: {words}" for words, names in alike.items() if words]
+        rules = (" or ".join(self.features[f].text(cells) for f, cells in clause) for clause in self.clauses)
+        return limits + [f"always {rule}" for rule in rules]
 
 
 class Model:
@@ -195,103 +224,158 @@ class Model:
 
     def __init__(self, text: str) -> None:
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()
-        document = json.loads(text)
+        document = parse(text)
         require(document["format"] == "treeproof-forest", "The model must be the JSON of a treeproof Forest.")
-        require(document["version"] in (1, 2), f"The model's version must be 1 or 2, not {document['version']!r}.")
+        version = document["version"]
+        require(type(version) is int and version in (1, 2), f"The model's version must be 1 or 2, not {version!r}.")
+        keys = MODEL_KEYS if version == 1 else MODEL_KEYS | NEW_MODEL_KEYS
+        require(set(document) == keys, f"The model has fields unknown, or lacking: {sorted(set(document) ^ keys)}.")
         self.vote: str = document["vote"]
         self.classes: list[Any] = document["classes"]["labels"]
         self.columns: list[Any] = document["columns"]
-        self.roots: list[int] = document["roots"]
-        self.feature: list[int] = document["feature"]
-        self.left: list[int] = document["left"]
-        self.right: list[int] = document["right"]
-        self.subset: list[int] = document["subset"]
-        self.subsets = [frozenset(subset) for subset in document["subsets"]]
-        self.threshold = [math.nan if t is None else float.fromhex(t) for t in document["threshold"]]
-        self.values = [[float.fromhex(v) for v in values] for values in document["values"]]
-        missing = set(document.get("missing_left", []))
-        self.missing_left = [node in missing for node in range(len(self.feature))]
         self.numbers: str = document.get("numbers", "float32")
-        sums = document.get("sums") or {}
+        n = len(document["feature"])
         self.n_classes = len(self.classes)
-        self.cuts = None if sums.get("cuts") is None else [float.fromhex(cut) for cut in sums["cuts"]]
+        require(len(set(self.classes)) == self.n_classes > 0, "Class labels must differ.")
+        names = [column["name"] for column in self.columns]
+        require(len(set(names)) == len(names) > 0, "Column names must differ.")
+        self._read_sums(document.get("sums"), len(document["roots"]))
+        self.values = [[_number(v) for v in values] for values in document["values"]]
         n_sums = self.n_classes if self.cuts is None else 1
-        self.start = [float.fromhex(v) for v in sums["start"]] if sums else [0.0] * n_sums
-        self.adds: str = sums.get("numbers", "float64")
-        own = float(len(self.roots)) if self.vote == "mean" else 1.0
-        self.divisor = float.fromhex(sums["divisor"]) if sums else own
-        self.softmax = bool(sums.get("softmax", False))
-        require(self.vote in ("majority", "mean", "sum"), f"Unknown vote {self.vote!r}.")
-        require((self.vote == "sum") == bool(sums), "The vote 'sum', and no other, says how sums become a label.")
-        require(len(self.start) == n_sums, "There must be one start for each sum.")
-        require(self.divisor > 0 and all(map(math.isfinite, [self.divisor, *self.start])), "Sums must be finite.")
-        require(
-            all(len(v) == n_sums and all(map(math.isfinite, v)) for v in self.values), "Leaf values must be finite."
-        )
+        for values in [self.start, *self.values]:
+            finite = all(math.isfinite(v) and self.rounded(v) == v for v in values)
+            require(
+                finite and len(values) == n_sums, "Values must be finite, of the model's numbers, one for each sum."
+            )
+        self.roots = _ints(document["roots"], 0, n, "Roots")
+        self.feature = _ints(document["feature"], -1, len(self.columns), "Columns of splits")
+        self.left, self.right = (_ints(document[side], -1, n, "Children") for side in ("left", "right"))
+        self.subset = _ints(document["subset"], -1, len(document["subsets"]), "Subsets")
+        self.subsets = [frozenset(_ints(subset, 0, 2**31, "Categories")) for subset in document["subsets"]]
+        self.threshold = [_number(t) for t in document["threshold"]]
+        missing = set(_ints(document.get("missing_left", []), 0, n, "Nodes"))
+        self.missing_left = [node in missing for node in range(n)]
         self._check_trees()
         if self.vote == "majority":  # a vote for the first maximum
             self.values = [[float(k == v.index(max(v))) for k in range(n_sums)] for v in self.values]
         self._bound_rounding()
-        parts = {Fraction(value).denominator for values in [*self.values, self.start] for value in values}
-        self.finest = math.lcm(*parts)  # all values are whole multiples of 1 / finest
-        self.whole = [[int(Fraction(value) * self.finest) for value in values] for values in self.values]
+        self.reach = [self._least_sum(cut) for cut in self.cuts or ()]
+        parts = {value: value.as_integer_ratio() for values in [*self.values, self.start] for value in values}
+        self.finest = max(below for _, below in parts.values())  # all values are whole multiples of 1 / finest
+        whole = {value: above * (self.finest // below) for value, (above, below) in parts.items()}
+        self.whole = [[whole[value] for value in values] for values in self.values]
+
+    def _read_sums(self, sums: Any, n_trees: int) -> None:
+        """Read how leaf values become a label."""
+        require(self.vote in ("majority", "mean", "sum"), f"Unknown vote {self.vote!r}.")
+        require((self.vote == "sum") == (sums is not None), "The vote 'sum', and no other, has sums.")
+        if sums is None:
+            divisor = float(n_trees if self.vote == "mean" else 1).hex()
+            sums = {"start": ["0x0p+0"] * self.n_classes, "numbers": "float64", "divisor": divisor}
+            sums |= {"cuts": None, "softmax": False}
+        require(set(sums) == {"start", "numbers", "divisor", "cuts", "softmax"}, "The sums have unknown fields.")
+        self.adds: str = sums["numbers"]
+        require(self.adds in UNIT and self.numbers in UNIT, "Numbers must be float32 or float64.")
+        self.start, self.softmax = [_number(v) for v in sums["start"]], sums["softmax"]
+        self.cuts = None if sums["cuts"] is None else [_number(cut) for cut in sums["cuts"]]
+        self.divides, self.divisor = _number(sums["divisor"]) != 1, self.rounded(_number(sums["divisor"]))
+        require(0 < self.divisor < math.inf and type(self.softmax) is bool, "Sums must be divided by a number.")
+        if self.cuts is not None:
+            ascend = all(a < b for a, b in itertools.pairwise([-math.inf, *self.cuts, math.inf]))
+            require(ascend and len(self.cuts) == self.n_classes - 1 and not self.softmax, "Cuts must part the classes.")
 
     def _check_trees(self) -> None:
         n = len(self.feature)
         lists: list[list[Any]] = [self.left, self.right, self.subset, self.threshold, self.values]
         require(n > 0 and all(len(entries) == n for entries in lists), "Every node must have an entry in every list.")
         ends = [*self.roots[1:], n]
-        require(
-            self.roots[0] == 0 and all(a < b for a, b in zip(self.roots, ends, strict=True)), "The roots must ascend."
-        )
+        ascend = self.roots[0] == 0 and all(a < b for a, b in zip(self.roots, ends, strict=True))
+        require(ascend, "The roots must ascend.")
         parents = [0] * n
         for root, end in zip(self.roots, ends, strict=True):
             for node in range(root, end):
-                if self.feature[node] < 0:
+                column, threshold = self.feature[node], self.threshold[node]
+                if column < 0:
                     continue
-                require(self.feature[node] < len(self.columns), "A split must be on one of the columns.")
                 for child in (self.left[node], self.right[node]):
                     require(node < child < end, "A child must lie behind its parent, in the same tree.")
                     parents[child] += 1
+                categorical = self.columns[column]["categories"] is not None
+                require(categorical == (self.subset[node] >= 0), "Categories are split by sets, numbers by thresholds.")
+                fits = categorical or self.rounded(threshold, self.numbers) == threshold
+                require(fits, "A threshold must be one of the numbers that the model compares.")
         roots = set(self.roots)
         require(all(parents[node] == (node not in roots) for node in range(n)), "Every node needs exactly one parent.")
-        self.depth = [0] * n
-        for node in range(n):
-            if self.feature[node] >= 0:
-                self.depth[self.left[node]] = self.depth[self.right[node]] = self.depth[node] + 1
 
     def _bound_rounding(self) -> None:
-        """Set `error`: exact sums that differ by more keep their order; and `exact`: leaves that need no such care."""
-        n = len(self.feature)
-        self.exact = [self.vote == "majority"] * n
-        self.error, self.step = Fraction(0), Fraction(1)
-        # Leaves that are a vote for one class: sums over such leaves alone are numbers of votes.
-        counts = self.vote != "sum"
-        self.pure = [counts and sorted(v)[-1:] == [1.0] and sum(map(bool, v)) == 1 for v in self.values]
+        """Set `error`: exact sums that differ by more keep their order (None: not even so); and the `kind` of leaves.
+
+        Leaves that are EXACT, or PURE and so a vote for one class, add up without rounding, in multiples of `step`.
+        """
+        n, pure = len(self.feature), [sorted(v)[-1] == 1 and sum(map(bool, v)) == 1 for v in self.values]
+        self.error: Fraction | None = Fraction(0)
+        self.step, self.kind = Fraction(1), [PURE] * n
         if self.vote == "majority":
             return
         largest = max(Fraction(abs(value)) for value in self.start)
         for root, end in zip(self.roots, [*self.roots[1:], n], strict=True):
-            leaves = (node for node in range(root, end) if self.feature[node] < 0)
-            largest += max(Fraction(max(map(abs, self.values[node]))) for node in leaves)
-        bits, small = UNIT[self.adds], min(Fraction(1), Fraction(self.divisor))
-        if 2 * largest > Fraction(LARGEST[self.adds]) * small or 8 * len(self.roots) > 2**bits:
-            self.error = 2 * largest + 1  # sums may overflow: none is trusted
+            largest += max(Fraction(max(map(abs, values))) for values in self.values[root:end])
+        bits, most = UNIT[self.adds], max(Fraction(1), Fraction(self.divisor))
+        least = min(Fraction(1), Fraction(self.divisor))
+        if 2 * largest > Fraction(LARGEST[self.adds]) * least or 8 * len(self.roots) > 2**bits:
+            self.error = None  # sums may overflow: none is trusted
         else:
-            # n additions move a sum by at most about n u M, a division by u more; 4 (n + 1) u M covers two sums.
-            self.error = 4 * (len(self.roots) + 1) * largest / 2**bits
-            self.error += 4 * max(Fraction(1), Fraction(self.divisor)) / 2 ** SMALLEST[self.adds]
-            self.error += Fraction(16, 2**bits) if self.softmax else 0
-        # Multiples of one power of two, with all sums below 2**(bits - 3) of it, are added without any rounding.
-        fits = largest <= 2 ** (bits - 3) * small and self.divisor <= 2**32 and not self.softmax
-        grain, finest = Fraction(1), Fraction(1, 2 ** (100 if self.adds == "float32" else 900))
-        while fits and largest / (grain / 2) <= 2 ** (bits - 3) and grain > finest:
-            grain /= 2
-        if fits and all(Fraction(value) % grain == 0 for value in self.start):
-            self.exact = [all(Fraction(value) % grain == 0 for value in values) for values in self.values]
-        kept = [values for node, values in enumerate(self.values) if self.feature[node] < 0 and self.exact[node]]
-        coarsest = math.lcm(1, *(Fraction(v).denominator for values in [*kept, self.start] for v in values))
-        self.step = Fraction(1, coarsest)  # sums of exact leaves are multiples of this
+            # n additions move a sum by at most about n u M, a division by u more; 4 (n + 1) u M covers two sums. After
+            # a division, a softmax needs the room that `decide` explains.
+            self.error = 4 * (len(self.roots) + 1) * largest / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
+            self.error += most * 16 / 2**bits if self.softmax else 0
+        # Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
+        # division makes two different sums equal.
+        exact, places = [False] * n, 0
+        if largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32 and not self.softmax:
+            while largest * 2 ** (places + 1) <= 2 ** (bits - 3) and places < (100 if self.adds == "float32" else 900):
+                places += 1
+            if all(math.ldexp(value, places).is_integer() for value in self.start):
+                exact = [all(math.ldexp(value, places).is_integer() for value in values) for values in self.values]
+        votes = self.vote == "mean"
+        self.kind = [ROUNDED if not e else PURE if p and votes else EXACT for e, p in zip(exact, pure, strict=True)]
+        kept = [self.start, *(values for values, e in zip(self.values, exact, strict=True) if e)]
+        self.step = Fraction(1, max(value.as_integer_ratio()[1] for values in kept for value in values))
+
+    def _least_sum(self, cut: float) -> Fraction:
+        """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
+        if not self.divides:
+            return Fraction(cut)
+        high = LARGEST[self.adds]
+        if self.rounded(high / self.divisor) < cut:
+            return Fraction(high) * 4
+        if self.rounded(-high / self.divisor) >= cut:
+            return Fraction(-high) * 4
+        first, last = _place(-high), _place(high)
+        while last - first > 1:
+            middle = (first + last) // 2
+            if self.rounded(self.rounded(_at(middle)) / self.divisor) >= cut:
+                last = middle
+            else:
+                first = middle
+        return Fraction(self.rounded(_at(last)))
+
+    def rounded(self, value: float, numbers: str | None = None) -> float:
+        """Return the nearest of the numbers in which the model adds, or of these."""
+        return _single(value) if (numbers or self.adds) == "float32" else value
+
+    def value(self, column: int, given: Any) -> float:
+        """Return an input of a column, which must be one that the model takes."""
+        number, about = _number(given), self.columns[column]
+        if about["categories"] is not None:
+            known = number in range(len(about["categories"]))
+            require(known, f"{about['name']} has the value {number}, but it must be the index of a category.")
+        elif math.isnan(number):
+            require(about.get("missing", "never") != "never", f"{about['name']} cannot be missing.")
+        else:
+            fits = math.isfinite(number) and self.rounded(number, self.numbers) == number
+            require(fits, f"{about['name']} has the value {number}, which is not a finite {self.numbers}.")
+        return number
 
     def goes_left(self, node: int, value: float) -> bool:
         """Return whether a value of the node's column goes left."""
@@ -310,22 +394,28 @@ class Model:
 
     def decide(self, leaves: list[list[float]]) -> int:
         """Return the index of the label for the values that the trees give, in tree order, added as the model does."""
-        rounded = _single if self.adds == "float32" else float
         totals = list(self.start)
         for values in leaves:
-            totals = [rounded(total + value) for total, value in zip(totals, values, strict=True)]
-        if self.divisor != 1 and self.vote != "majority":
-            totals = [rounded(total / rounded(self.divisor)) for total in totals]
+            totals = [self.rounded(total + value) for total, value in zip(totals, values, strict=True)]
+        if self.divides:
+            totals = [self.rounded(total / self.divisor) for total in totals]
+        require(not any(map(math.isnan, totals)), "The model's sums overflow.")
         if self.cuts is not None:
             return sum(totals[0] >= cut for cut in self.cuts)
-        if self.softmax:  # the largest sum is subtracted, exponentials are added in float64, then divided
-            exponentials = [self._exp(rounded(total - max(totals))) for total in totals]
-            whole = rounded(sum(exponentials))
-            totals = [rounded(exponential / whole) for exponential in exponentials]
-        return totals.index(max(totals))
+        first, bits = totals.index(max(totals)), UNIT[self.adds]
+        # With m the largest sum and u = 2**-bits, exp(s - m) <= 1 - 8 u for s <= m - 16 u, which no divisor makes equal
+        # to exp(0) = 1. So only a class before the first largest that is closer can win by the rounding of a softmax.
+        if not self.softmax or all(totals[first] - total >= 16 * 2.0**-bits for total in totals[:first]):
+            return first
+        exponentials = [self._exp(self.rounded(total - totals[first])) for total in totals]
+        whole = 0.0
+        for exponential in exponentials:  # not sum(), which rounds only once in recent versions of Python
+            whole += exponential
+        shares = [self.rounded(exponential / self.rounded(whole)) for exponential in exponentials]
+        return shares.index(max(shares))
 
     def _exp(self, value: float) -> float:
-        """Return the exponential as C libraries give it; that of float32 is off by at most 0.51 of the last place."""
+        """Return the exponential as C libraries give it; that of float32 is off by at most 0.505 of the last place."""
         exact = math.exp(value)
         if self.adds == "float64":
             return exact
@@ -340,12 +430,13 @@ class Feature:
 
     name: str
     columns: list[int]
-    uppers: list[float] | None  # of a numeric feature: the largest number of each cell of numbers
+    n_cells: int
+    uppers: list[float]  # of a numeric feature: the largest number of each cell of numbers
     lowest: float
     whole: bool
     missing: int | None  # the cell of missing values
-    points: list[list[float]] | None  # of a feature of values: what each cell puts into the columns
-    n_cells: int
+    points: list[list[float]]  # of a feature of values: what each cell puts into the columns
+    labels: list[str]  # what people call these values
 
     @property
     def all(self) -> int:
@@ -354,55 +445,104 @@ class Feature:
 
     def cell(self, row: list[float]) -> int:
         """Return the cell that a row lies in."""
-        if self.points is not None:
+        if self.points:
             given = [row[column] for column in self.columns]
             require(given in self.points, f"{self.name} has the value {given}, which is not in the space.")
             return self.points.index(given)
-        value, uppers = row[self.columns[0]], self.uppers or []
+        value = row[self.columns[0]]
         if math.isnan(value):
             require(self.missing is not None, f"{self.name} is missing, which is not in the space.")
             assert self.missing is not None
             return self.missing
-        require(self.lowest <= value <= uppers[-1], f"{self.name} has the value {value}, which is not in the space.")
-        require(not self.whole or value == math.floor(value), f"{self.name} must be a whole number, not {value}.")
-        place = sum(upper < value for upper in uppers)
-        return place + (1 if self.missing == 0 else 0)
+        inside = self.lowest <= value <= self.uppers[-1] and (not self.whole or value == math.floor(value))
+        require(inside, f"{self.name} has the value {value}, which is not in the space.")
+        return bisect_left(self.uppers, value) + (self.missing == 0)
 
     def left_cells(self, model: Model, node: int) -> int:
         """Return the cells that go left at a node, as bits; CheckError if a cell would go both ways."""
-        if self.points is not None:
+        if self.points:
             place = self.columns.index(model.feature[node])
             return sum(1 << c for c, point in enumerate(self.points) if model.goes_left(node, point[place]))
-        threshold, uppers = model.threshold[node], self.uppers or []
+        threshold = model.threshold[node]
         threshold = math.floor(threshold) if self.whole and math.isfinite(threshold) else threshold
-        first = 1 if self.missing == 0 else 0
-        count = sum(upper <= threshold for upper in uppers)
-        inside = self.lowest <= threshold < uppers[-1]
-        require(not inside or threshold in uppers, f"A cell of {self.name} goes both ways at node {node}.")
-        mask = ((1 << count) - 1) << first
+        count = bisect_right(self.uppers, threshold)  # cells that end at the threshold or before it
+        inside = self.lowest <= threshold < self.uppers[-1]
+        cut = not inside or (count > 0 and self.uppers[count - 1] == threshold)
+        require(cut, f"A cell of {self.name} goes both ways at node {node}.")
+        mask = ((1 << count) - 1) << (self.missing == 0)
         return mask | (1 << self.missing if self.missing is not None and model.missing_left[node] else 0)
+
+    def text(self, cells: int) -> str:
+        """Return in words that the cell is among these."""
+        if self.points:
+            return f"{self.name} is {' or '.join(label for c, label in enumerate(self.labels) if cells >> c & 1)}"
+        parts, numbers = [], cells >> (self.missing == 0)
+        for i, upper in enumerate(self.uppers):
+            if numbers >> i & 1 and (i == 0 or not numbers >> i - 1 & 1):
+                low = f"{self.lowest:.17g} <= " if i == 0 else f"{self.uppers[i - 1]:.17g} < "
+                low = "" if i == 0 and -self.lowest in LARGEST.values() else low
+            if numbers >> i & 1 and (i + 1 == len(self.uppers) or not numbers >> i + 1 & 1):
+                high = "" if upper in LARGEST.values() else f" <= {upper:.17g}"
+                parts.append(f"{low}{self.name}{high}" if low or high else f"{self.name} is any number")
+        missing = self.missing is not None and cells >> self.missing & 1
+        return " or ".join([*parts, f"{self.name} is missing"] if missing else parts)
+
+    def declared(self, model: Model) -> str:
+        """Return in words how the values are fewer than those that the model takes; nothing if they are not."""
+        about = model.columns[self.columns[0]]
+        if self.points:
+            every = about["categories"] is not None and len(self.points) == len(about["categories"])
+            return "" if every else f"only {' or '.join(self.labels)}"
+        most, words = LARGEST[model.numbers], ["only whole numbers"] if self.whole else []
+        if self.lowest > -most or self.uppers[-1] < most:
+            words.append(f"only from {self.lowest:.17g} to {self.uppers[-1]:.17g}")
+        if self.missing is None and about.get("missing", "never") != "never":
+            words.append("not missing")
+        return ", ".join(words)
+
+    def show(self, row: list[float]) -> str:
+        """Return the value in a row."""
+        value = row[self.columns[0]]
+        return self.labels[self.cell(row)] if self.points else "missing" if math.isnan(value) else f"{value:.17g}"
 
 
 def _read_features(given: Any, model: Model) -> list[Feature]:
     features = []
     for entry in given:
-        columns = [int(column) for column in entry["columns"]]
-        if "points" in entry:
-            points = [[_number(value) for value in point] for point in entry["points"]]
-            distinct = len({tuple(point) for point in points}) == len(points)
-            require(points and distinct and all(len(p) == len(columns) for p in points), "Values must differ.")
-            features.append(Feature(entry["name"], columns, None, 0.0, False, None, points, len(points)))
-            continue
-        require(len(columns) == 1, "A numeric feature must fill one column.")
-        require(model.columns[columns[0]].get("categories") is None, "A categorical column has no numbers.")
-        uppers = [_number(value) for value in entry["uppers"]]
-        lowest, missing = _number(entry["lowest"]), entry["missing"]
-        require(lowest <= uppers[0] and all(a < b for a, b in itertools.pairwise(uppers)), "Cells must ascend.")
-        require(missing in (None, 0, len(uppers)), "The cell of missing values must be the first or the last.")
-        n_cells = len(uppers) + (missing is not None)
-        features.append(Feature(entry["name"], columns, uppers, lowest, bool(entry["whole"]), missing, None, n_cells))
+        columns = _ints(entry["columns"], 0, len(model.columns), "Columns")
+        about, name = [model.columns[c] for c in columns], entry["name"]
+        numeric = all(column["categories"] is None for column in about)
+        if "points" in entry:  # one categorical column, or some numeric ones that change together
+            require(
+                set(entry) == {"name", "columns", "points"} and columns and entry["points"], "Values must be given."
+            )
+            require(numeric or len(columns) == 1, "A categorical column must be a feature of its own.")
+            require(all(len(point) == len(columns) for point in entry["points"]), "Values must fill all columns.")
+            points = [[model.value(c, v) for c, v in zip(columns, p, strict=True)] for p in entry["points"]]
+            require(not any(math.isnan(v) for p in points for v in p), "Values must not be missing.")
+            require(len({tuple(point) for point in points}) == len(points), "Values must differ.")
+            if numeric:
+                shown = [" and ".join(f"{c['name']} = {v:.17g}" for c, v in zip(about, p, strict=True)) for p in points]
+            else:
+                shown = [str(about[0]["categories"][int(point[0])]) for point in points]
+            features.append(Feature(name, columns, len(points), [], 0.0, False, None, points, shown))
+        else:
+            require(set(entry) == {"name", "columns", "lowest", "uppers", "whole", "missing"}, "Unknown fields.")
+            require(len(columns) == 1 and numeric, "A numeric feature must fill one column, of numbers.")
+            uppers, missing = [model.value(columns[0], value) for value in entry["uppers"]], entry["missing"]
+            lowest = model.value(columns[0], entry["lowest"])
+            ascend = lowest <= uppers[0] and all(a < b for a, b in itertools.pairwise(uppers))
+            require(ascend and type(entry["whole"]) is bool, "Cells must ascend.")
+            first_or_last = missing is None or (type(missing) is int and missing in (0, len(uppers)))
+            require(first_or_last, "The cell of missing values must be the first or the last.")
+            require(missing is None or about[0].get("missing", "never") != "never", f"{name} cannot be missing.")
+            n_cells = len(uppers) + (missing is not None)
+            features.append(Feature(name, columns, n_cells, uppers, lowest, entry["whole"], missing, [], []))
+        named = name == about[0]["name"] if "points" not in entry or not numeric else isinstance(name, str)
+        require(named, f"The feature {name!r} must have the name of its column.")
     filled = sorted(column for feature in features for column in feature.columns)
     require(filled == list(range(len(model.columns))), "Every column must belong to exactly one feature.")
+    require(len({feature.name for feature in features}) == len(features), "Names of features must differ.")
     return features
 
 
@@ -412,241 +552,184 @@ class Proof:
     def __init__(self, space: Space, given: Any) -> None:
         self.model, self.features, self.clauses = space.model, space.features, space.clauses
         self.owner, self.left_cells = space.owner, space.left_cells
-        model = space.model
-        self.steps: list[int] = given["steps"]
-        self.unit = Fraction(given["unit"])
-        require(self.unit > 0, "Prices must have a positive unit.")
+        model, unit = space.model, given["unit"]
+        require(set(given) == {"unit", "steps", "tables"}, "A proof has a unit, steps and tables.")
+        require(type(unit) is int and -2200 <= unit <= 2200, "The unit of prices must be a power of two.")
+        self.steps = _ints(given["steps"], -(2**31), 2**31, "Steps")
+        self.at, self.leaves = 0, 0
         self.tables = []
         for entries in given["tables"]:
+            _ints(entries, 0, 2**63, "Prices and their nodes")
             table = {n: (a, b) for n, a, b in zip(entries[::3], entries[1::3], entries[2::3], strict=True)}
-            require(all(a >= 0 and b >= 0 for a, b in table.values()), "Prices must not be negative.")
-            require(
-                all(0 <= n < len(self.owner) and self.owner[n] >= 0 for n in table), "Prices must be those of splits."
-            )
-            require(3 * len(table) == len(entries), "A split must have one pair of prices.")
+            splits = all(n < len(self.owner) and self.owner[n] >= 0 for n in table)
+            require(splits and 3 * len(table) == len(entries), "Prices must be those of splits, one pair for each.")
             self.tables.append(table)
-        self.at, self.leaves = 0, 0
-        # All values and prices as whole multiples of one small fraction.
-        self.scale = math.lcm(model.finest, self.unit.denominator)
-        self.times = self.scale // model.finest
-        self.price = int(self.unit * self.scale)
+        # All values and prices as whole multiples of one small fraction, 1 / scale.
+        self.scale = max(model.finest, 2 ** max(0, -unit))
+        self.price = self.scale * 2**unit if unit >= 0 else self.scale // 2**-unit
+        self._leads: dict[tuple[int, int], list[int]] = {}
 
     def check(self, box: list[int], excluded: set[int]) -> int:
         """Check that no point of the box has one of these labels; return the number of leaves."""
         proved = set()
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, 10 * max(self.model.depth) + len(self.steps) + 1000))
-        try:
-            while self.at < len(self.steps):
-                step, rival = self._take(2)
-                require(step == RIVAL, "A proof must name the class that it excludes.")
-                self._close(list(box), rival)
-                proved.add(rival)
-        finally:
-            sys.setrecursionlimit(limit)
+        while self.at < len(self.steps):
+            step, rival = self._take(2)
+            require(
+                step == RIVAL and 0 <= rival < self.model.n_classes, "A proof must name the class that it excludes."
+            )
+            self._close(box, rival)
+            proved.add(rival)
         require(excluded <= proved, f"No proof excludes the classes {sorted(excluded - proved)}.")
         return self.leaves
 
     def _take(self, n: int) -> list[int]:
         taken = self.steps[self.at : self.at + n]
-        require(len(taken) == n and all(type(step) is int for step in taken), "The proof ends too early.")
+        require(len(taken) == n, "The proof ends too early.")
         self.at += n
         return taken
 
-    def _close(self, box: list[int], rival: int) -> None:
+    def _close(self, whole: list[int], rival: int) -> None:
         """Check that no point of the box has the label `rival`."""
-        while True:  # the second part of a split is the next round
+        parts: list[list[int] | None] = [list(whole)]  # still to be closed, the next one last; None has no points
+        while parts:
+            box = parts.pop()
             (step,) = self._take(1)
             if step in (ORDERED, SET):
-                f, part = self._read_part(step)
-                first, rest = box[f] & part, box[f] & ~part
-                if first:
-                    self._close([first if g == f else cells for g, cells in enumerate(box)], rival)
-                else:
-                    self._skip()
-                if not rest:
-                    self._skip()
-                    return
-                box[f] = rest
+                f, first = self._read_split(step)
+                parts += [_within(box, f, ~first), _within(box, f, first)]
+                continue
+            require(step in LENGTHS, f"Unknown step {step}.")
+            numbers = self._take(LENGTHS[step])
+            if box is None:
                 continue
             self.leaves += 1
             if step == PRICES:
-                winner, loser, table = self._take(3)
-                require(winner == rival and loser != rival, f"A bound must be on the class {rival} to be excluded.")
-                require(0 <= table < len(self.tables), "A bound must name a table of prices.")
+                winner, loser, table = numbers
+                known = 0 <= loser < self.model.n_classes and 0 <= table < len(self.tables)
+                require(winner == rival != loser and known, f"A bound must compare {rival} with another class.")
                 require(self._loses(box, winner, loser, self.tables[table]), f"A bound does not exclude class {rival}.")
             elif step == EVALUATED:
                 require(self._only_label(box) != rival, f"The values left in a box give the label {rival}.")
-            elif step == BROKEN:
-                (c,) = self._take(1)
-                require(0 <= c < len(self.clauses), "A leaf names a rule that there is not.")
-                require(all(not box[f] & cells for f, cells in self.clauses[c]), "A rule is not broken in a whole box.")
             else:
-                raise CheckError(f"Unknown step {step}.")
-            return
+                require(0 <= numbers[0] < len(self.clauses), "A leaf names a rule that there is not.")
+                broken = all(not box[f] & cells for f, cells in self.clauses[numbers[0]])
+                require(broken, "A rule is not broken in a whole box.")
 
-    def _skip(self) -> None:
-        """Read over the proof of an empty part."""
-        open_parts = 1
-        while open_parts:
-            (step,) = self._take(1)
-            if step in (ORDERED, SET):
-                self._read_part(step)
-                open_parts += 1
-            else:
-                require(step in (PRICES, EVALUATED, BROKEN), f"Unknown step {step}.")
-                self._take({PRICES: 3, EVALUATED: 0, BROKEN: 1}[step])
-                open_parts -= 1
-
-    def _read_part(self, step: int) -> tuple[int, int]:
+    def _read_split(self, step: int) -> tuple[int, int]:
         """Return the feature of a split, and the cells of its first part as bits."""
         (f,) = self._take(1)
         require(0 <= f < len(self.features), "A split must be on one of the features.")
         if step == ORDERED:
             low, high = self._take(2)
             require(0 <= low <= high < self.features[f].n_cells, "A split must be at one of the cells.")
-            return f, ((1 << high + 1) - 1) & ~((1 << low) - 1)
+            return f, (1 << high + 1) - (1 << low)
         words = self._take(2 * -(-self.features[f].n_cells // 64))
         return f, sum((word & 0xFFFFFFFF) << 32 * i for i, word in enumerate(words))
 
-    def _worth(self, node: int, winner: int, loser: int) -> int:
-        """Return the value of a leaf for a pair of classes: what it adds to the winner's lead."""
-        values = self.model.whole[node]
-        lead = (winner - loser) * values[0] if self.model.cuts is not None else values[winner] - values[loser]
-        return lead * self.times
+    def _reached(self, box: list[int], root: int, prices: dict[int, tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Yield the leaves of a tree that points of the box may reach, each with what is paid on the way to it."""
+        todo = [(root, 0, 0, box[0])]  # a node, paid so far, and a feature with its cells there; -1: back above a split
+        while todo:
+            node, paid, f, cells = todo.pop()
+            box[f] = cells
+            f = self.owner[node] if node >= 0 else -1
+            if f >= 0:
+                cells, left, (alpha, beta) = box[f], self.left_cells[node], prices.get(node, (0, 0))
+                todo.append((-1, 0, f, cells))
+                if cells & ~left:
+                    todo.append((self.model.right[node], paid + beta, f, cells & ~left))
+                if cells & left:
+                    todo.append((self.model.left[node], paid + alpha, f, cells & left))
+            elif node >= 0:
+                yield node, paid
+
+    def _only_label(self, box: list[int]) -> int:
+        """Return the label of a box in which every tree has one value left."""
+        values = self.model.values
+        found = [[values[node] for node, _ in self._reached(box, root, {})] for root in self.model.roots]
+        alone = all(value == of_tree[0] for of_tree in found for value in of_tree)
+        require(alone, "A box is said to leave every tree one value, but one has several.")
+        return self.model.decide([of_tree[0] for of_tree in found])
 
     def _loses(self, box: list[int], winner: int, loser: int, prices: dict[int, tuple[int, int]]) -> bool:
         """Return whether the bound shows that `winner` does not have the label anywhere in the box."""
-        plainly, exactly = self._needed(winner, loser, votes=self.model.vote == "majority")
-        if self._falls_short(box, winner, loser, prices, self.model.exact, plainly, exactly):
-            return True
-        if self.model.vote != "mean":
-            return False
-        # Pure leaves, where others are rounded: sums over them alone are numbers of votes.
-        plainly, exactly = self._needed(winner, loser, votes=True)
-        pure = [a and b for a, b in zip(self.model.exact, self.model.pure, strict=True)]
-        return self._falls_short(box, winner, loser, prices, pure, plainly, exactly)
-
-    def _falls_short(
-        self,
-        box: list[int],
-        winner: int,
-        loser: int,
-        prices: dict[int, tuple[int, int]],
-        is_exact: list[bool],
-        plainly: Fraction,
-        exactly: Fraction,
-    ) -> bool:
-        """Return whether the lead is less than `exactly` at exact leaves, and surely less than `plainly` elsewhere."""
-        model = self.model
-        priced: list[dict[int, list[int]]] = [{} for _ in self.features]  # per feature and split: what sides earn
+        leads, kinds = self._lead(winner, loser), self.model.kind
+        best: list[list[int | None]] = []  # per tree and kind of leaf: the best value, payments deducted
+        for root in self.model.roots:
+            of_tree: list[int | None] = [None, None, None]
+            for node, paid in self._reached(box, root, prices):
+                value, known = leads[node] - paid * self.price, of_tree[kinds[node]]
+                if known is None or value > known:
+                    of_tree[kinds[node]] = value
+            best.append(of_tree)
+        earning: list[dict[int, list[int]]] = [{} for _ in self.features]  # per feature and split: what sides earn
         for node, (alpha, beta) in prices.items():
-            earning = priced[self.owner[node]].setdefault(self.left_cells[node], [0, 0])
-            earning[0] += alpha
-            earning[1] += beta
-        exact, rounded = [], []  # per tree: the best value, payments deducted, of exact leaves and of others
+            sides = earning[self.owner[node]].setdefault(self.left_cells[node], [0, 0])
+            sides[0] += alpha
+            sides[1] += beta
+        earned = sum(_most_earned(box[f], splits) for f, splits in enumerate(earning)) * self.price
+        # Sums over pure leaves alone are numbers of votes, also where other leaves are rounded.
+        votes = self.model.vote != "sum" and self._falls_short(best, EXACT, earned, winner, loser)
+        return votes or self._falls_short(best, ROUNDED, earned, winner, loser)
 
-        def best(node: int) -> tuple[float, float]:
-            f = self.owner[node]
-            if f < 0:
-                worth = self._worth(node, winner, loser)
-                return (worth, -math.inf) if is_exact[node] else (-math.inf, worth)
-            cells, left = box[f], self.left_cells[node]
-            sides = []
-            for part, child, price in zip(
-                (cells & left, cells & ~left),
-                (model.left[node], model.right[node]),
-                prices.get(node, (0, 0)),
-                strict=True,
-            ):
-                if part:
-                    box[f] = part
-                    by_exact, by_rounded = best(child)
-                    sides.append((by_exact - price * self.price, by_rounded - price * self.price))
-            box[f] = cells
-            return sides[0] if len(sides) == 1 else (max(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1]))
-
-        for root in model.roots:
-            by_exact, by_rounded = best(root)
-            exact.append(by_exact)
-            rounded.append(by_rounded)
-        earned = sum(_most_earned(box[f], splits) for f, splits in enumerate(priced)) * self.price
-        if -math.inf not in exact and sum(exact) + earned >= exactly:
+    def _falls_short(self, best: list[list[int | None]], inexact: int, earned: int, winner: int, loser: int) -> bool:
+        """Return whether the lead is too small where all leaves are below the kind `inexact`, and surely elsewhere."""
+        plainly, exactly = self._needed(winner, loser, votes=inexact == EXACT)
+        exact, rounded = [_most(kinds[:inexact]) for kinds in best], [_most(kinds[inexact:]) for kinds in best]
+        all_exact = [value for value in exact if value is not None]
+        if len(all_exact) == len(best) and sum(all_exact) + earned >= exactly:
             return False
         # Where some leaf may be rounded, the lead must fall short by more than the rounding error.
-        times = abs(winner - loser) if model.cuts is not None else 1
-        surely = plainly - times * model.error * self.scale
-        either = [max(pair) for pair in zip(exact, rounded, strict=True)]
+        if self.model.error is None:
+            return all(value is None for value in rounded)
+        times = abs(winner - loser) if self.model.cuts is not None else 1
+        surely = plainly - times * self.model.error * self.scale
+        either = [_most(kinds) or 0 for kinds in best]  # every tree has some leaf
         total = sum(either) + earned
-        return all(total - e + r < surely for e, r in zip(either, rounded, strict=True) if r > -math.inf)
+        return all(total - e + r < surely for e, r in zip(either, rounded, strict=True) if r is not None)
+
+    def _lead(self, winner: int, loser: int) -> list[int]:
+        """Return, for every node, what it adds to the winner's lead; with cuts, class k has k times the score."""
+        if (winner, loser) not in self._leads:
+            times = self.scale // self.model.finest
+            if self.model.cuts is not None:
+                self._leads[winner, loser] = [(winner - loser) * times * score for (score,) in self.model.whole]
+            else:
+                self._leads[winner, loser] = [times * (v[winner] - v[loser]) for v in self.model.whole]
+        return self._leads[winner, loser]
 
     def _needed(self, winner: int, loser: int, votes: bool) -> tuple[Fraction, Fraction]:
         """Return a lead below which the winner does not win, and one that holds for exact sums; both scaled.
 
         An equal lead wins if the winner comes first; otherwise it takes one step more. Exact sums move in steps: votes,
-        which for two classes have the parity of the number of trees, or multiples of a power of two.
+        which for two classes have the parity of the number of trees, or multiples of a power of two. With cuts, the
+        winner has reached all those between the two classes if it is the upper one, and none if it is the lower one.
         """
         model, scale = self.model, self.scale
-        if model.cuts is not None:
-            low, high = min(winner, loser), max(winner, loser)
-            reach = [self._reach(cut) - Fraction(model.start[0]) for cut in model.cuts[low:high]]
-            stepped = [math.ceil(r / model.step) * model.step for r in reach]
-            if winner > loser:
-                return sum(reach, Fraction(0)) * scale, sum(stepped, Fraction(0)) * scale
-            return -sum(reach, Fraction(0)) * scale, (model.step - sum(stepped, Fraction(0))) * scale
-        plainly = Fraction(model.start[loser]) - Fraction(model.start[winner])
-        if not votes:
+        if votes:
+            lead = 0 if winner < loser else 1
+            lead += (lead - len(model.roots)) % 2 if model.n_classes == 2 else 0
+            return Fraction(0), Fraction(lead) * scale
+        if model.cuts is None:
+            plainly = Fraction(model.start[loser]) - Fraction(model.start[winner])
             return plainly * scale, (plainly + (0 if winner < loser else model.step)) * scale
-        lead = 0 if winner < loser else 1
-        if model.n_classes == 2:
-            lead += (lead - len(model.roots)) % 2
-        return plainly * scale, Fraction(lead) * scale
+        between = [reach - Fraction(model.start[0]) for reach in model.reach[min(winner, loser) : max(winner, loser)]]
+        reach = sum(between, Fraction(0))
+        stepped = sum((math.ceil(r / model.step) * model.step for r in between), Fraction(0))
+        if winner > loser:
+            return reach * scale, stepped * scale
+        return -reach * scale, (len(between) * model.step - stepped) * scale
 
-    def _reach(self, cut: float) -> Fraction:
-        """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
-        model = self.model
-        if model.divisor == 1:
-            return Fraction(cut)
-        rounded = _single if model.adds == "float32" else float
-        divisor = rounded(model.divisor)
-        low, high = -LARGEST[model.adds], LARGEST[model.adds]
-        if rounded(high / divisor) < cut:
-            return Fraction(high) * 4
-        if rounded(low / divisor) >= cut:
-            return Fraction(low) * 4
-        first, last = _place(low), _place(high)
-        while last - first > 1:
-            middle = (first + last) // 2
-            number = rounded(_at(middle))
-            if rounded(number / divisor) >= cut:
-                last = middle
-            else:
-                first = middle
-        return Fraction(rounded(_at(last)))
 
-    def _only_label(self, box: list[int]) -> int:
-        """Return the label of a box in which every tree has one value left."""
-        model, leaves = self.model, []
+def _within(box: list[int] | None, f: int, cells: int) -> list[int] | None:
+    """Return the part of a box where a feature is in these cells; None if it has no points."""
+    if box is None or not box[f] & cells:
+        return None
+    return [*box[:f], box[f] & cells, *box[f + 1 :]]
 
-        def reached(node: int, found: list[list[float]]) -> None:
-            f = self.owner[node]
-            if f < 0:
-                if model.values[node] not in found:
-                    found.append(model.values[node])
-                return
-            cells, left = box[f], self.left_cells[node]
-            for side, child in ((cells & left, model.left[node]), (cells & ~left, model.right[node])):
-                if side:
-                    box[f] = side
-                    reached(child, found)
-            box[f] = cells
 
-        for root in model.roots:
-            found: list[list[float]] = []
-            reached(root, found)
-            require(len(found) == 1, "A box is said to leave every tree one value, but one has several.")
-            leaves.append(found[0])
-        return model.decide(leaves)
+def _most(values: list[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
@@ -670,12 +753,19 @@ def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
     return most
 
 
-def _row(values: Any) -> list[float]:
-    return [_number(value) for value in values]
+def _ints(given: Any, least: int, below: int, what: str) -> list[int]:
+    right = type(given) is list and all(type(value) is int and least <= value < below for value in given)
+    require(right, f"{what} must be whole numbers from {least} to {below - 1}.")
+    return list(given)
 
 
-def _number(value: Any) -> float:
-    return math.nan if value is None else float.fromhex(value)
+def _number(given: Any) -> float:
+    """Return a number from its hexadecimal text; null is a missing one."""
+    if given is None:
+        return math.nan
+    number = float.fromhex(given)
+    require(not math.isnan(number), "A missing value must be null.")
+    return number
 
 
 def _single(value: float) -> float:
@@ -687,6 +777,7 @@ def _single(value: float) -> float:
 
 
 def _place(value: float) -> int:
+    """Return the place of a number in the order of all numbers; zero is at 0."""
     (bits,) = struct.unpack("<q", struct.pack("<d", value))
     return int(bits if bits >= 0 else -(bits & 0x7FFFFFFFFFFFFFFF))
 
@@ -696,10 +787,30 @@ def _at(place: int) -> float:
     return math.copysign(float(magnitude), place)
 
 
+def parse(text: str | bytes) -> Any:
+    """Return the JSON in a text, in which no key may come twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require(len(dict(pairs)) == len(pairs), "A key comes twice.")
+        return dict(pairs)
+
+    def refuse(name: str) -> None:
+        raise CheckError(f"{name} is not JSON.")
+
+    return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+
+
 def read(path: str) -> Any:
     """Return the JSON in a file, which may be compressed by gzip."""
     content = Path(path).read_bytes()
-    return json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+    try:
+        if content[:2] == b"\x1f\x8b":
+            with gzip.open(path) as file:
+                content = file.read(MOST_BYTES + 1)
+        require(len(content) <= MOST_BYTES, "The file is too large.")
+        return parse(content)
+    except (*DAMAGED, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CheckError(f"The file is damaged: {type(error).__name__}: {error}.") from error
 
 
 if __name__ == "__main__":

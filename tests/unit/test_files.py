@@ -352,10 +352,10 @@ class TestModels:
         with pytest.raises(UnsafeFileError, match="Custom"):
             load_model(tmp_path / "model.skops")
 
-    @pytest.mark.parametrize("name", ["model.txt", "model", "model.json.gz", "model.onnx"])
+    @pytest.mark.parametrize("name", ["model.csv", "model", "model.json.gz", "model.onnx"])
     def test_with_another_ending_are_refused(self, name, tmp_path):
         (tmp_path / name).write_text("x")
-        with pytest.raises(InputError, match=r"must end in \.json, \.skops"):
+        with pytest.raises(InputError, match=r"must end in \.json, \.ubj, .*\.skops"):
             load_model(tmp_path / name)
         with pytest.raises(InputError, match=r"can be saved as \.json"):
             save_model(fitted(), tmp_path / name)

@@ -10,9 +10,9 @@ from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
+from treeproof.floats import FLOAT32
 from treeproof.forest import Column, Forest
 from treeproof.rows import as_row
-from treeproof.floats import FLOAT32
 from treeproof.space import Condition, NumericFeature, Space
 
 LARGEST = np.finfo(np.float32).max
@@ -430,13 +430,13 @@ class TestDates:
             why = explainer.abductive(row, inflate=True)
             assert [str(condition) for condition in why.rule] == ["signup <= 2024-06-08"]
             assert why.instance == ("2024-01-01",)
-            assert explainer.review(row, str(why.rule[0])).valid
+            assert explainer.review(row, str(why.rule[0])).holds
         change = explainer.contrastive([datetime.date(2024, 1, 1)])
         assert change.witness == ("2024-06-09",)
         assert "signup: 2024-01-01 -> 2024-06-09" in str(change)
         assert explainer.forest.predict([change.witness]).tolist() == [change.witness_label]
         wrong = explainer.review([datetime.date(2024, 1, 1)], "signup <= 2024-07-01")
-        assert not wrong.valid
+        assert wrong.holds is False
         assert "2024-06-09" in str(wrong)
 
     def test_a_label_called_missing_is_shown_once(self):

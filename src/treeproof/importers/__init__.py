@@ -50,7 +50,7 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
             return importer.load(model, vote)
     raise UnsupportedModelError(
         f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in _IMPORTERS)}; or a treeproof.Forest. "
-        f"Got {type(model).__name__} instead.{_hint(model)}"
+        f"CatBoost and ONNX models are not supported. Got {type(model).__name__} instead.{_hint(model)}"
     )
 
 

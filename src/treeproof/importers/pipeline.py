@@ -616,7 +616,8 @@ class _Cuts:
         if key not in self._edges:
             last = np.arange(len(edges))[:, None]
             self._edges[key] = _bisect(lambda asked: {0: bins(asked[0]) <= last}, {0: len(edges)}).get(0, last[:, 0])
-        cuts = np.concatenate([[-np.inf], self._edges[key], [np.inf]])
+        edges_seen = np.where(self._edges[key] < FLOAT64.largest, self._edges[key], np.inf)  # some bins have no number
+        cuts = np.concatenate([[-np.inf], edges_seen, [np.inf]])
         points = np.unique(np.concatenate([[0.0], cuts[1:-1], np.nextafter(cuts[1:-1], np.inf)]))
         points = points[np.abs(points) < FLOAT64.largest]
         inside = bins(points) == k

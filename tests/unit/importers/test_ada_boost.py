@@ -26,13 +26,13 @@ TREES = [None, DecisionTreeClassifier(max_depth=3), ExtraTreeClassifier(max_dept
 
 
 @pytest.mark.parametrize("tree", TREES, ids=str)
-@pytest.mark.parametrize("options", [{}, {"learning_rate": 0.3}, {"n_estimators": 1}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"learning_rate": 0.3, "n_estimators": 6}], ids=str)
 def test_two_classes(tree, options):
     X, y = CANCER
     model = boosted(X, np.array(["no", "yes"])[y], tree, **options)
     forest = agrees(model, as_array)
     sums_agree(forest, lambda rows: model.decision_function(rows) / 2)  # scikit-learn adds both classes' sums
-    proofs_hold(model, tp.Explainer(model), X[3], as_array)
+    proofs_hold(model, tp.Explainer(model), X[3], as_array, n=500)
 
 
 @pytest.mark.parametrize("tree", TREES, ids=str)
@@ -50,7 +50,7 @@ def test_a_perfect_first_tree_ends_the_boosting():
     X, y = IRIS
     model = boosted(X, y, DecisionTreeClassifier())
     assert len(model.estimators_) == 1
-    agrees(model, as_array)
+    agrees(model, as_array, n=500)
 
 
 @pytest.mark.parametrize("n_trees", [2, 4, 10])

@@ -258,6 +258,12 @@ class TestScalers:
         _, why = explained(model, [45.0, 1.0])
         assert [str(condition) for condition in why.rule] == ["39.6 <= x <= 59.4"]
 
+    @pytest.mark.parametrize("final", ["forest", "boosted", "xgboost"])
+    def test_bins_have_a_place_for_what_is_imputed(self, final):
+        steps = [SimpleImputer(add_indicator=final != "xgboost"), KBinsDiscretizer(4, strategy="uniform")]
+        imported, _ = explained(fitted(steps, final, FRAME[NUMERIC]), FRAME[NUMERIC].iloc[7], n=3000)
+        assert {column.missing for column in imported.columns} == {"expected"}
+
     def test_bins_may_lose_some_of_their_columns(self):
         steps = [SCALERS["dense bins"], VarianceThreshold(0.15), StandardScaler()]
         explained(fitted(steps, "forest", FULL), FULL.iloc[7])
