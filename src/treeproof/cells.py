@@ -221,11 +221,11 @@ def rounding_error(forest: Forest) -> Fraction:
     # survives both, and 4(n+1)uM + 4d * smallest is at least that.
     numbers = _sums(forest).floats
     if 2 * largest_sum > Fraction(numbers.largest) * _at_most_one(forest.divisor) or 8 * forest.n_trees > numbers.unit:
-        return 2 * largest_sum + 1  # sums may overflow, so none is trusted
+        return 4 * largest_sum + 2  # sums may overflow, so none is trusted, however far what they must reach
     error = 4 * (forest.n_trees + 1) * Fraction(1, numbers.unit) * largest_sum
     error += 4 * max(Fraction(1), Fraction(forest.divisor)) / numbers.fine
-    # Sums m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
-    return error + (Fraction(16, numbers.unit) if _sums(forest).softmax else 0)
+    # Quotients m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
+    return error + (16 * max(Fraction(1), Fraction(forest.divisor)) / numbers.unit if _sums(forest).softmax else 0)
 
 
 def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:

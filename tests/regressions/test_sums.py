@@ -104,3 +104,28 @@ def test_bounds_beyond_all_numbers_are_refused():
     forest = build_forest([split("a", 0, 0, 1)], columns=["a"], classes=[0, 1])
     with pytest.raises(tp.InputError, match="bounds of 'a' must be two numbers"):
         tp.Explainer(forest, bounds={"a": (0, 10**400)})
+
+
+def test_a_softmax_of_divided_sums_has_ties_far_from_each_other():
+    # The rounding of the softmax was reckoned before the division: label 1 was proved for every input.
+    forest = build_forest(
+        [split("a", 0, leaf([0.0, 4.0]), leaf([0.0, 0.125]))],
+        columns=["a"],
+        classes=[0, 1],
+        vote="sum",
+        sums=Sums((0.0, 0.0), "float32", divisor=1e7, softmax=True),
+    )
+    assert forest.predict([[0], [1]]).tolist() == [1, 0]
+    for tabulate in (False, True):
+        assert tp.Explainer(forest, tabulate=tabulate).abductive([0]).features == (0,)
+
+
+def test_a_sum_that_overflows_reaches_any_cut():
+    # Exact sums are negative, but float32 is infinite after two terms and stays so: "low" was proved for every input.
+    big = float(np.float32(3e38))
+    terms = [leaf([big]), split("a", 0, leaf([big]), leaf([0.0])), leaf([-big]), leaf([-big]), leaf([-big])]
+    sums = Sums((0.0,), "float32", cuts=(1e40,))
+    forest = build_forest(terms, columns=["a"], classes=["low", "high"], vote="sum", sums=sums)
+    assert forest.predict([[0], [1]]).tolist() == ["high", "low"]
+    for tabulate in (False, True):
+        assert tp.Explainer(forest, tabulate=tabulate).abductive([1]).features == (0,)
