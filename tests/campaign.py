@@ -4,7 +4,8 @@ Random small forests of every vote, with missing values, categories, float32 and
 features, and fitted models of every family that is installed. Each query is answered by the native oracle (searching
 and looking up), by the plain engine, and by a table of the labels of all points that the forest's own ``predict``
 gives; now and then by z3 and by the SAT solver. Explanations are compared with what the table says, and their
-certificates are checked by the independent checker. A disagreement is written to a file that ``regressions/test_campaign.py`` replays.
+certificates are checked by the independent checker. A disagreement is written to a file that
+``regressions/test_campaign.py`` replays.
 """
 
 from __future__ import annotations

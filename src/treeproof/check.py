@@ -127,12 +127,12 @@ def _check(certificate: Any, model: Model) -> Checked:
 def _check_reason(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
     """Features whose conditions force the label; if they are said to be minimal, none can be dropped."""
     minimal, model = certificate["claim"] == "minimal", space.model
-    kept = {space.index(f): space.mask(space.index(f), cells) for f, cells in certificate["box"].items()}
+    kept = {f: space.mask(f, cells) for f, cells in space.by_feature(certificate["box"]).items()}
     inside = all(mask >> instance[f] & 1 for f, mask in kept.items())
     require(inside, "The instance lies outside the claimed conditions.")
     box = [kept.get(f, feature.all) for f, feature in enumerate(space.features)]
     leaves = Proof(space, certificate["proof"]).check(box, set(range(model.n_classes)) - {label})
-    witnesses = {space.index(f): row for f, row in certificate["witnesses"].items()}
+    witnesses = space.by_feature(certificate["witnesses"])
     expected = set(kept) if minimal else set()
     require(set(witnesses) == expected, "There must be a witness for each feature of a minimal set, and for no other.")
     for f, given in witnesses.items():
@@ -160,7 +160,7 @@ def _check_change(certificate: Any, space: Space, old: list[float], instance: li
     require(kept, "The witness changes other features.")
     got = model.label(new)
     require(got != label and target in (None, got), f"The witness has the label {got}.")
-    proofs = {space.index(f): proof for f, proof in certificate["proofs"].items()}
+    proofs = space.by_feature(certificate["proofs"])
     require(set(proofs) == changed, "There must be a proof for each changed feature, and for no other.")
     excluded = set(range(model.n_classes)) - {label} if target is None else {target}
     leaves = 0
@@ -189,10 +189,15 @@ class Space:
         ]
 
     def index(self, given: Any) -> int:
-        """Return the index of a feature, given as a number or, as a key, in its digits."""
-        f = int(given) if isinstance(given, str) else given
-        require(type(f) is int and str(f) == str(given) and 0 <= f < len(self.features), f"No feature {given!r}.")
-        return int(f)
+        """Return the index of a feature."""
+        known = type(given) is int and 0 <= given < len(self.features)
+        require(known, f"There is no feature {given!r}.")
+        return int(given)
+
+    def by_feature(self, given: Any) -> dict[int, Any]:
+        """Return a JSON object whose keys are features, each in its digits."""
+        require(all(str(int(key)) == key for key in given), f"Keys must be features, not {sorted(given)}.")
+        return {self.index(int(key)): value for key, value in given.items()}
 
     def mask(self, f: int, given: Any) -> int:
         """Return cells of a feature as bits."""
@@ -237,8 +242,13 @@ class Model:
         n = len(document["feature"])
         self.n_classes = len(self.classes)
         require(len(set(self.classes)) == self.n_classes > 0, "Class labels must differ.")
-        names = [column["name"] for column in self.columns]
-        require(len(set(names)) == len(names) > 0, "Column names must differ.")
+        for column in self.columns:
+            known = column.get("missing", "never") in ("never", "possible", "expected")
+            require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
+            values = column["categories"]
+            require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")
+        names = {column["name"] for column in self.columns}
+        require(len(names) == len(self.columns) > 0, "Column names must differ.")
         self._read_sums(document.get("sums"), len(document["roots"]))
         self.values = [[_number(v) for v in values] for values in document["values"]]
         n_sums = self.n_classes if self.cuts is None else 1
@@ -296,14 +306,19 @@ class Model:
             for node in range(root, end):
                 column, threshold = self.feature[node], self.threshold[node]
                 if column < 0:
+                    bare = self.left[node] == self.right[node] == self.subset[node] == -1
+                    require(bare, "A leaf must have no children and no subset.")
                     continue
                 for child in (self.left[node], self.right[node]):
                     require(node < child < end, "A child must lie behind its parent, in the same tree.")
                     parents[child] += 1
-                categorical = self.columns[column]["categories"] is not None
-                require(categorical == (self.subset[node] >= 0), "Categories are split by sets, numbers by thresholds.")
-                fits = categorical or self.rounded(threshold, self.numbers) == threshold
-                require(fits, "A threshold must be one of the numbers that the model compares.")
+                values = self.columns[column]["categories"]
+                require((values is not None) == (self.subset[node] >= 0), "Sets are for categorical columns only.")
+                if values is not None:
+                    fits = all(code < len(values) for code in self.subsets[self.subset[node]])
+                else:
+                    fits = self.rounded(threshold, self.numbers) == threshold
+                require(fits, "A split must be by values of its column.")
         roots = set(self.roots)
         require(all(parents[node] == (node not in roots) for node in range(n)), "Every node needs exactly one parent.")
 

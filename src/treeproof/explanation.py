@@ -93,6 +93,8 @@ class Abductive:
         >>> forest, patient = tp.examples.heart_disease()
         >>> print(tp.Explainer(forest).abductive(patient).certificate().check())
         Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
+          0.5 < blocked-arteries
+          0.5 < chest-pain
         """
         return _certified(self._certify, timeout)
 

@@ -10,19 +10,13 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
-    BaggingClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
-    RandomForestRegressor,
-    VotingClassifier,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from treeproof.errors import ImportMismatchError, NotFittedError, UnsupportedModelError
 from treeproof.forest import Forest
@@ -368,23 +362,6 @@ class TestSubclasses:
 
 
 REFUSED = {
-    "regressor": (fit(RandomForestRegressor(2)), "RandomForestRegressor instead. Only classifiers"),
-    "tree regressor": (
-        fit(DecisionTreeRegressor(max_depth=2)),
-        "DecisionTreeRegressor instead. Only classifiers",
-    ),
-    "pipeline": (
-        fit(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
-        "Got Pipeline.*final estimator",
-    ),
-    "unfitted pipeline": (make_pipeline(DecisionTreeClassifier()), "Got Pipeline"),
-    "search": (
-        fit(GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2)),
-        "Got GridSearchCV.*final estimator",
-    ),
-    "boosting": (fit(GradientBoostingClassifier(n_estimators=1)), "Got GradientBoostingClassifier"),
-    "bagging": (fit(BaggingClassifier(n_estimators=2)), "Got BaggingClassifier"),
-    "voting": (fit(VotingClassifier([("t", DecisionTreeClassifier())])), "Got VotingClassifier"),
     "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "Got CalibratedClassifierCV"),
     "isolation forest": (IsolationForest(n_estimators=2).fit(X), "Got IsolationForest"),
     "linear model": (LogisticRegression(), "Got LogisticRegression"),
@@ -449,3 +426,11 @@ class TestRefusals:
         monkeypatch.setattr(importer, "_source_predict", lies)
         with pytest.raises(ImportMismatchError, match=r"For the row \[.*\] the source gives 99 and the import [012]"):
             import_model(model)
+
+
+def test_a_search_is_explained_by_its_best_estimator_and_an_unfitted_one_is_refused():
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, cv=2)
+    with pytest.raises(NotFittedError, match="unfitted GridSearchCV"):
+        import_model(search)
+    search.fit(X, Y)
+    assert import_model(search) == import_model(search.best_estimator_)

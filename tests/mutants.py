@@ -1,0 +1,417 @@
+"""Do the tests notice wrong code? ``make mutants``: thousands of small mistakes, each of which a test must catch.
+
+A mutant is the code with one comparison, tie, flag, connective or count off by one. Mutants that no test catches must
+be listed in docs/mutants.md with the reason why no answer can change; any other survivor is an error.
+
+The C++ core is compiled once, with all its mutants in it, and the environment variable TREEPROOF_MUTANT switches one
+on: ``a < b`` becomes ``a < mutant::at(7) < b``, which is ``a <= b`` if 7 is on. Connectives cannot be written so, as
+they need not look at their right side: those are compiled one by one. A mutant must be caught by core/tests, without
+and then with sanitizers, or by a short campaign, which also checks certificates.
+
+Python modules are changed in a copy of the package, and run with the tests that are listed for them below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LISTED = ROOT / "docs" / "mutants.md"
+
+CORE = (
+    *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
+    *("lagrangian.cpp", "branch_and_bound.hpp", "branch_and_bound.cpp", "search.cpp", "deletion.cpp", "inflation.cpp"),
+    *("clauses.cpp", "table.cpp"),
+)
+
+PROPERTY, UNIT = "tests/property/test_", "tests/unit/test_"
+CAMPAIGN = "tests/regressions/test_campaign.py"
+PYTHON = {
+    "cells.py": (UNIT + "cells.py", PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py", PROPERTY + "statements.py"),
+    "statements.py": (UNIT + "statements.py", PROPERTY + "scores.py"),
+    "search/chart.py": (PROPERTY + "general.py", PROPERTY + "inflation.py"),
+    "search/closest.py": (
+        PROPERTY + "closest.py",
+        UNIT + "changes.py",
+        PROPERTY + "robustness.py",
+        PROPERTY + "change.py",
+    ),
+    "search/diverse.py": (UNIT + "changes.py", PROPERTY + "change.py"),
+    "search/general.py": (PROPERTY + "general.py",),
+    "search/hitting.py": ("tests/unit/search/test_hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/inflation.py": (PROPERTY + "inflation.py",),
+    "search/loosen.py": (PROPERTY + "review.py", PROPERTY + "general.py", PROPERTY + "inflation.py"),
+    "search/marco.py": (PROPERTY + "explanations.py",),
+    "search/memory.py": (PROPERTY + "explanations.py", PROPERTY + "minimum.py", CAMPAIGN),
+    "search/minimal.py": (PROPERTY + "explanations.py", CAMPAIGN),
+    "search/minimum.py": (UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/relevance.py": (UNIT + "relevance.py", PROPERTY + "relevance.py"),
+}
+
+HEADER = """
+#pragma once
+#include <cstdlib>
+namespace mutant {
+inline const int active = std::getenv("TREEPROOF_MUTANT") ? std::atoi(std::getenv("TREEPROOF_MUTANT")) : -1;
+struct At { int id; };
+inline At at(int id) { return {id}; }
+template <typename T> struct Left { const T& value; int id; };
+#define MUTANT(op, other)                                                                                     \\
+  template <typename T> Left<T> operator op(const T& value, At place) { return {value, place.id}; }            \\
+  template <typename T, typename U> bool operator op(const Left<T>& left, const U& right) {                    \\
+    return active == left.id ? left.value other right : left.value op right;                                   \\
+  }
+MUTANT(<, <=) MUTANT(<=, <) MUTANT(>, >=) MUTANT(>=, >) MUTANT(==, !=) MUTANT(!=, ==)
+#undef MUTANT
+inline int one(int id) { return active == id ? 0 : active == id + 1 ? -1 : 1; }
+inline int bit(int id, int value) { return active == id ? 1 - value : value; }
+inline bool flag(int id, bool value) { return (active == id) != value; }
+template <typename T> T least(int id, T a, T b) { return (active == id) != (b < a) ? b : a; }
+template <typename T> T most(int id, T a, T b) { return (active == id) != (a < b) ? b : a; }
+}  // namespace mutant
+"""
+
+FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
+OPERATOR = re.compile(r"(?<=\s)(<=|>=|<|>|==|!=|&&|\|\|)(?=\s)")
+ONE = re.compile(r"(?<=[\w)\]] )([+-]) 1(?![\w.]| <<)")
+EXTREME = re.compile(r"\bstd::(min|max)\(")
+FLAG = re.compile(r"\b(true|false)\b")
+BIT = re.compile(r"(?<= [=?:] )([01])(?=;| :)|(?<=, )([01])(?=\))")
+NOT_CODE = re.compile(r"//[^\n]*|\"[^\"\n]*\"|^[^\n]*(?:constexpr|#include|#pragma|assert\()[^\n]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    line: int
+    text: str  # the line with the change
+    id: int  # of the switch; -1: must be compiled
+    source: str = ""  # the whole file with the change, if it must be compiled
+
+
+def changed_line(code: str, start: int, end: int, new: str) -> str:
+    begin, stop = code.rfind("\n", 0, start) + 1, code.find("\n", end)
+    return (code[begin:start] + new + code[end:stop]).strip()
+
+
+def core_mutants(file: str, code: str, next_id: int) -> tuple[str, list[Mutant]]:
+    """Return the code with all mutants that a switch can turn on in it, and the list of all mutants."""
+    masked = NOT_CODE.sub(lambda match: " " * len(match[0]), code)
+    edits: list[tuple[int, int, str]] = []
+    mutants: list[Mutant] = []
+    connectives: list[tuple[int, int, str]] = []
+
+    def add(start: int, end: int, with_switch: str, *shown: str) -> None:
+        nonlocal next_id
+        edits.append((start, end, with_switch.format(id=next_id)))
+        for new in shown:
+            line = code.count("\n", 0, start) + 1
+            mutants.append(Mutant(file, line, changed_line(code, start, end, new), next_id))
+            next_id += 1
+
+    for match in OPERATOR.finditer(masked):
+        op = match[0]
+        if op in ("&&", "||"):
+            connectives.append((match.start(), match.end(), FLIPPED[op]))
+        else:
+            add(match.start(), match.end(), f"{op} mutant::at({{id}}) {op}", FLIPPED[op])
+    for match in ONE.finditer(masked):
+        opposite = "-" if match[1] == "+" else "+"
+        add(match.start(), match.end(), f"{match[1]} mutant::one({{id}})", f"{match[1]} 0", f"{opposite} 1")
+    for match in EXTREME.finditer(masked):
+        other = "max" if match[1] == "min" else "min"
+        add(match.start(), match.end(), f"mutant::{'least' if other == 'max' else 'most'}({{id}}, ", f"std::{other}(")
+    for match in FLAG.finditer(masked):
+        add(match.start(), match.end(), f"mutant::flag({{id}}, {match[0]})", "false" if match[0] == "true" else "true")
+    for match in BIT.finditer(masked):
+        add(match.start(), match.end(), f"mutant::bit({{id}}, {match[0]})", str(1 - int(match[0])))
+
+    def apply(chosen: list[tuple[int, int, str]]) -> str:
+        result = code
+        for start, end, new in sorted(chosen, reverse=True):
+            result = result[:start] + new + result[end:]
+        return result
+
+    for start, end, new in connectives:
+        line = code.count("\n", 0, start) + 1
+        whole = apply([(start, end, new)])
+        mutants.append(Mutant(file, line, changed_line(code, start, end, new), -1, whole))
+    return apply(edits), sorted(mutants, key=lambda mutant: mutant.line)
+
+
+def caught(command: list[str], seconds: float, env: dict[str, str], cwd: Path = ROOT, megabytes: int = 3000) -> bool:
+    """Return whether a run fails, which is what a mutant should make it do; one without end fails too."""
+
+    def limit() -> None:
+        os.nice(10)
+        if megabytes:
+            resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    try:
+        quiet = subprocess.DEVNULL
+        run = subprocess.run(
+            command, timeout=seconds, env=env, cwd=cwd, preexec_fn=limit, stdout=quiet, stderr=quiet, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return run.returncode != 0
+
+
+class Core:
+    """The core with all its mutants, built in a scratch folder."""
+
+    flags = ("-std=c++20", "-ffp-contract=off", "-UNDEBUG", "-D_GLIBCXX_ASSERTIONS", "-w", "-include", "mutant.hpp")
+    sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+    def __init__(self, scratch: Path, cases: int) -> None:
+        self.scratch, self.cases = scratch, cases
+        self.mutants: list[Mutant] = []
+        shutil.copytree(ROOT / "core", scratch / "core", dirs_exist_ok=True)
+        (scratch / "mutant.hpp").write_text(HEADER)
+        for file in CORE:
+            path = scratch / "core" / file
+            switched, mutants = core_mutants(file, path.read_text(), len(self.mutants) + 1)
+            path.write_text(switched)
+            self.mutants += mutants
+        self.sources = [p for p in sorted((scratch / "core").glob("*.cpp")) if p.name != "binding.cpp"]
+        self.sources.append(scratch / "core" / "tests" / "test_core.cpp")
+        self.fast = self.build("fast", ("-O1",))
+        self.checked = self.build("checked", ("-O1", *self.sanitizers))
+        began = time.monotonic()
+        assert not self.fails(self.fast, cases, 600, {}), "the tests must pass without a mutant"
+        self.seconds = 4 * (time.monotonic() - began) + 5
+
+    def compile(self, source: Path, target: Path, extra: tuple[str, ...]) -> None:
+        compiler = os.environ.get("CXX", "c++")
+        command = [compiler, *self.flags, *extra, f"-I{self.scratch}", "-c", str(source), "-o", str(target)]
+        subprocess.run(command, check=True, cwd=self.scratch)
+
+    def build(self, name: str, extra: tuple[str, ...]) -> Path:
+        folder = self.scratch / name
+        folder.mkdir(exist_ok=True)
+        for source in self.sources:
+            self.compile(source, folder / f"{source.stem}.o", extra)
+        return self.link(folder, extra)
+
+    def link(self, folder: Path, extra: tuple[str, ...]) -> Path:
+        objects = [str(folder / f"{source.stem}.o") for source in self.sources]
+        compiler = os.environ.get("CXX", "c++")
+        subprocess.run([compiler, *extra, *objects, "-o", str(folder / "test_core")], check=True)
+        return folder / "test_core"
+
+    def fails(self, program: Path, cases: int, seconds: float, env: dict[str, str], megabytes: int = 3000) -> bool:
+        command = [str(program), "--cases", str(cases)]
+        return caught(command, seconds, {**os.environ, **env}, self.scratch, megabytes)
+
+    def catches(self, mutant: Mutant) -> bool:
+        if mutant.id < 0:
+            return self.catches_compiled(mutant)
+        env = {"TREEPROOF_MUTANT": str(mutant.id)}
+        return self.fails(self.fast, 30, 4, env) or self.fails(self.fast, self.cases, self.seconds, env)
+
+    def catches_slowly(self, mutant: Mutant) -> bool:
+        env = {"TREEPROOF_MUTANT": str(mutant.id)}
+        return mutant.id > 0 and self.fails(self.checked, self.cases // 4, 4 * self.seconds, env, 0)
+
+    def catches_compiled(self, mutant: Mutant) -> bool:
+        path = self.scratch / "core" / mutant.file
+        before = path.read_text()
+        path.write_text(mutant.source)
+        stale = [path] if path.suffix == ".cpp" else self.sources
+        try:
+            for source in stale:
+                self.compile(source, self.scratch / "fast" / f"{source.stem}.o", ("-O1",))
+            return self.fails(self.link(self.scratch / "fast", ("-O1",)), self.cases, self.seconds, {})
+        finally:
+            path.write_text(before)
+            for source in stale:
+                self.compile(source, self.scratch / "fast" / f"{source.stem}.o", ("-O1",))
+            self.link(self.scratch / "fast", ("-O1",))
+
+
+class Package:
+    """A copy of the package with the core's mutants in its extension, whose modules may be overwritten."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.folder = scratch / "src" / "treeproof"
+        shutil.copytree(ROOT / "src" / "treeproof", self.folder, dirs_exist_ok=True)
+        module = f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+        if not (self.folder / module).exists():
+            import treeproof._core as built
+
+            shutil.copy(built.__file__, self.folder / Path(built.__file__).name)
+        # The editable install would be found first, and rebuilds what it finds; a path of its own goes before it.
+        self.start = (
+            "import sys; sys.meta_path = [f for f in sys.meta_path if 'ditable' not in type(f).__name__];"
+            f"sys.path.insert(0, {str(self.folder.parent)!r});"
+            "import treeproof, pytest; assert treeproof.__file__.startswith(sys.path[0]), treeproof.__file__;"
+            "sys.exit(pytest.main(sys.argv[1:]))"
+        )
+
+    def catches(self, tests: tuple[str, ...], seconds: float, mutant: str = "-1") -> bool:
+        env = {**os.environ, "TREEPROOF_MUTANT": mutant, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        return caught([sys.executable, "-c", self.start, *options], seconds, env, megabytes=0)
+
+
+def build_extension(scratch: Path) -> None:
+    """Build the extension with the core's mutants in it, into the copy of the package."""
+    shutil.copy(ROOT / "CMakeLists.txt", scratch)
+    flags = f"-w -include {scratch}/mutant.hpp"
+    configure = ["cmake", "-S", str(scratch), "-B", str(scratch / "cmake"), f"-DCMAKE_CXX_FLAGS={flags}"]
+    subprocess.run([*configure, f"-DPython_EXECUTABLE={sys.executable}"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", str(scratch / "cmake")], check=True, stdout=subprocess.DEVNULL)
+    (scratch / "src" / "treeproof").mkdir(parents=True, exist_ok=True)
+    for module in (scratch / "cmake").glob("_core*.so"):
+        shutil.copy(module, scratch / "src" / "treeproof" / module.name)
+
+
+COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in"}
+COMPARED |= {ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is"}
+SPELLED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in"}
+SPELLED |= {ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not", ast.And: "and", ast.Or: "or"}
+
+
+def python_edits(code: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where to replace what, outside annotations and messages of errors."""
+    starts = [0]
+    for line in code.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line.encode()))
+
+    def begin(node: ast.expr) -> int:
+        return starts[node.lineno - 1] + node.col_offset
+
+    def end(node: ast.expr) -> int:
+        return starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+
+    def between(left: ast.expr, right: ast.expr, word: str, new: str) -> Iterator[tuple[int, int, str]]:
+        gap = code.encode()[end(left) : begin(right)].decode()
+        found = re.search(rf"(?<![\w<>=!]){re.escape(word)}(?![\w<>=])", gap)
+        if found:
+            yield end(left) + found.start(), end(left) + found.end(), new
+
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Compare):
+            for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+                yield from between(left, right, SPELLED[type(op)], COMPARED[type(op)])
+        elif isinstance(node, ast.BoolOp):
+            word = SPELLED[type(node.op)]
+            for left, right in zip(node.values, node.values[1:], strict=False):
+                yield from between(left, right, word, "or" if word == "and" else "and")
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            plus = isinstance(node.op, ast.Add)
+            if isinstance(node.right, ast.Constant) and node.right.value in (1, 2, 3):
+                yield begin(node.right), end(node.right), str(node.right.value - 1)
+                yield from between(node.left, node.right, "+" if plus else "-", "-" if plus else "+")
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+            yield begin(node.func), end(node.func), "max" if node.func.id == "min" else "min"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("any", "all"):
+            yield begin(node.func), end(node.func), "all" if node.func.id == "any" else "any"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            yield begin(node), end(node), str(not node.value)
+        elif isinstance(node, ast.Constant) and type(node.value) is int and node.value in (0, 1):
+            yield begin(node), end(node), str(1 - node.value)
+
+
+def python_mutants(file: str, code: str) -> list[Mutant]:
+    mutants = {}
+    encoded = code.encode()
+    for start, end, new in sorted(set(python_edits(code))):
+        whole = (encoded[:start] + new.encode() + encoded[end:]).decode()
+        line = encoded.count(b"\n", 0, start) + 1
+        text = whole.splitlines()[line - 1].strip()
+        if not text.startswith(("from ", "import ", "@", "#", ">>>")):
+            mutants[whole] = Mutant(file, line, text, -1, whole)
+    return list(mutants.values())
+
+
+def listed() -> set[tuple[str, str]]:
+    """Return file and changed line of the mutants that docs/mutants.md explains."""
+    text = LISTED.read_text() if LISTED.exists() else ""
+    return set(re.findall(r"^\* ([\w./]+): ``? ?(.*?) ?``?$", text, re.MULTILINE))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="?", choices=["core", "python", "all"], default="all")
+    parser.add_argument("--only", help="files whose name contains this")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the mutants, chosen at random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=1000, help="cases of core/tests (default: 1000)")
+    parser.add_argument("--quick", action="store_true", help="neither sanitizers nor the campaign, for the core")
+    parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutants")
+    parser.add_argument("--log", type=Path, help="write every mutant with its fate here")
+    args = parser.parse_args()
+    shutil.rmtree(args.scratch, ignore_errors=True)
+    args.scratch.mkdir(parents=True)
+    known, chance = listed(), random.Random(args.seed)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    unexplained: list[Mutant] = []
+    log = args.log.open("a") if args.log else None
+
+    def chosen(mutants: list[Mutant]) -> list[Mutant]:
+        return [m for m in mutants if (not args.only or args.only in m.file) and chance.random() < args.share]
+
+    def judge(mutant: Mutant, quickly: Callable[[Mutant], bool], slowly: Callable[[Mutant], bool]) -> None:
+        fate = "caught" if quickly(mutant) else "explained" if (mutant.file, mutant.text) in known else "survived"
+        if fate == "survived" and slowly(mutant):
+            fate = "caught"
+        counts[mutant.file]["made"] += 1
+        counts[mutant.file][fate] += 1
+        if fate == "survived":
+            unexplained.append(mutant)
+            print(f"* {mutant.file}: `{mutant.text}`  (line {mutant.line}, {mutant.id})", flush=True)
+        if log:
+            log.write(f"{fate}\t{mutant.file}:{mutant.line}\t{mutant.id}\t{mutant.text}\n")
+            log.flush()
+
+    if args.part in ("core", "all"):
+        core = Core(args.scratch, args.cases)
+        build_extension(args.scratch)
+        package = Package(args.scratch)
+        assert not package.catches((CAMPAIGN,), 300), "the campaign must pass without a mutant"
+
+        def by_campaign(mutant: Mutant) -> bool:
+            return mutant.id > 0 and package.catches((CAMPAIGN,), 120, str(mutant.id))
+
+        slowly = (lambda m: False) if args.quick else lambda m: core.catches_slowly(m) or by_campaign(m)
+        for mutant in chosen(core.mutants):
+            judge(mutant, core.catches, slowly)
+    if args.part in ("python", "all"):
+        package = Package(args.scratch)
+        for file, tests in PYTHON.items():
+            path = package.folder / file
+            code = path.read_text()
+            existing = tuple(test for test in tests if (ROOT / test).exists())
+            mutants = chosen(python_mutants(file, code))
+            if mutants and package.catches(existing, 600):
+                raise SystemExit(f"the tests of {file} must pass without a mutant")
+            for mutant in mutants:
+                path.write_text(mutant.source)
+                judge(mutant, lambda m: package.catches(existing, 180), lambda m: False)
+            path.write_text(code)
+
+    total: Counter[str] = Counter()
+    for file, count in counts.items():
+        total.update(count)
+        print(f"{file}: " + ", ".join(f"{count[key]} {key}" for key in ("made", "caught", "explained", "survived")))
+    print("all: " + ", ".join(f"{total[key]} {key}" for key in ("made", "caught", "explained", "survived")))
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
