@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check bench quote sanitize fuzz campaign format clean
+.PHONY: help demo test check bench quote sanitize fuzz campaign mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
@@ -15,6 +15,7 @@ help:
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
 	@echo "make campaign  look for wrong answers of any oracle, with certificates checked (SECONDS=60, SEED=the time)"
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
+	@echo "make mutants   make small mistakes in the code, and see that a test catches each (an hour; SHARE=0.1: a tenth of them)"
 	@echo "make bench     reproduce the paper's Table 1, quickly (DATA=folder with the datasets)"
 	@echo "make quote     write the figures of the stored results into the README"
 
@@ -69,3 +70,8 @@ clean:
 # Looks for a wrong answer of any oracle on random and fitted models; every certificate is checked.
 campaign: $(STAMP)
 	seed=$(SEED) && $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $$seed
+
+# Small mistakes in a copy of the code; docs/mutants.md lists the ones that change no answer.
+SHARE ?= 1
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants.py --share $(SHARE)

@@ -715,6 +715,7 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
     counts.split += outcome.boxes > 1 || fresh.boxes > 1;
     counts.near_ties += outcome.near_tie;
 
+    CHECK(reused.decide(box, claim, home, stop_after(0)).boxes == 0, "a search that may not start examines no box");
     const Outcome stopped = reused.decide(box, claim, home, stop_after(random.between(0, 6)));
     if (stopped.status == Status::stopped) {
       ++counts.stopped;
@@ -754,6 +755,18 @@ bool keeps(const Forest& forest, const Clause& clause, const Point& point) {
   return false;
 }
 
+// Whether one literal of the clause holds in the whole box.
+bool is_idle(const Forest& forest, const Clause& clause, const Allowed& allowed) {
+  return std::any_of(clause.begin(), clause.end(), [&](const Literal& literal) {
+    const std::vector<Cell>& cells = allowed[literal.feature];
+    Point point(allowed.size(), 0);
+    return std::all_of(cells.begin(), cells.end(), [&](Cell cell) {
+      point[literal.feature] = cell;
+      return keeps(forest, {literal}, point);
+    });
+  });
+}
+
 // Rules between features: a point that breaks one is no point of the space.
 void check_clauses(Random& random, const Case& c) {
   Forest forest = c.forest;
@@ -790,6 +803,9 @@ void check_clauses(Random& random, const Case& c) {
       CHECK(is_subset(outcome.used, restricted_of(c, allowed)), "only restrictions can be used");
       CHECK(holds_under(relaxed(c, allowed, outcome.used), claim, outcome.used_clauses),
             "the restrictions and clauses used are enough");
+      for (std::size_t k = 0; k < forest.clauses.size(); ++k)
+        CHECK(!outcome.used_clauses[k] || !is_idle(forest, forest.clauses[k], relaxed(c, allowed, outcome.used)),
+              "a clause that holds everywhere, with the restrictions used, is not used");
     }
     ++counts.clause_queries;
     counts.clauses_needed += holds_under(allowed, claim, all) && !holds(c, allowed, claim);
@@ -1004,6 +1020,87 @@ void regression_target_beyond_all_scores() {
   }
 }
 
+// All points have label 0. The first one breaks a clause; of the two sides of its first literal, only the one at which
+// that is false has points that keep the clauses.
+void check_both_sides_of_a_literal() {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {2, 2, 2};
+  model.ordered = {1, 1, 1};
+  model.trees = {stump(0, {true, false}, 0, 0)};
+  const Case c(std::move(model));
+  Forest forest = c.forest;
+  const auto is = [](int f, Cell cell) { return Literal{f, cell, cell, 0}; };
+  forest.clauses = {{is(0, 1), is(1, 1)}, {is(0, 0), is(2, 1)}, {is(0, 0), is(2, 0)}};
+  const Claim claim{ClaimKind::never, 0};
+  const Box box = Box::full(forest);
+  for (const Outcome& outcome :
+       {decide_plainly(forest, box, claim, never_stop), Searcher(forest).decide(box, claim, {0, 0, 0}, never_stop)}) {
+    CHECK(outcome.status == Status::refuted, "there are points that keep the clauses");
+    CHECK(outcome.witness[0] == 0 && outcome.witness[1] == 1, "these");
+  }
+}
+
+// Votes of up to 64 classes are counted in the bits of a word, those of more classes are not.
+void check_many_classes() {
+  for (const int n_classes : {63, 64, 65}) {
+    const auto leaf = [&](int vote) {
+      TwinNode node;
+      node.values.assign(n_classes, 0.0);
+      node.scores.assign(n_classes, 0);
+      node.values[vote] = 1.0;
+      node.scores[vote] = 1;
+      return node;
+    };
+    Model model;
+    model.n_classes = n_classes;
+    model.n_cells = {3, 2};
+    model.ordered = {1, 1};
+    for (int t = 0; t < 3; ++t) {
+      TwinNode root = leaf(0);
+      root.feature = t % 2;
+      root.goes_left = t % 2 == 0 ? std::vector<bool>{true, t == 0, false} : std::vector<bool>{true, false};
+      root.left = 1;
+      root.right = 2;
+      model.trees.push_back({root, leaf(t == 1 ? 0 : n_classes - 1), leaf(n_classes - 2)});
+    }
+    const Case c(std::move(model));
+    check_forest(c);
+    for (std::size_t x = 0; x < c.points.size(); ++x)
+      for (const int label : {0, n_classes - 2, n_classes - 1})
+        for (const ClaimKind kind : {ClaimKind::stays, ClaimKind::never}) {
+          Allowed allowed = c.full();
+          allowed[x % 2] = {c.points[x][x % 2]};
+          const Claim claim{kind, label};
+          check_outcome(c, allowed, claim, Searcher(c.forest).decide(box_of(c, allowed), claim, c.points[x], never_stop));
+        }
+  }
+}
+
+// Quotients of a softmax are rounded, so which of two close sums is the first largest depends on all of them.
+template <typename Number>
+void check_softmax(Random& random) {
+  for (int i = 0; i < 40; ++i) {
+    std::vector<Number> sums;
+    const Number base = static_cast<Number>(random.between(-8, 8)) / 4;
+    for (int k = random.between(2, 5); k > 0; --k) {
+      Number sum = base;
+      for (int steps = random.between(0, 3); steps > 0; --steps) sum = std::nextafter(sum, Number{100});
+      sums.push_back(random.chance(30) ? static_cast<Number>(sum - random.between(0, 20) / Number{7}) : sum);
+    }
+    const Number most = *std::max_element(sums.begin(), sums.end());
+    double total = 0;
+    std::vector<Number> shares;
+    for (const Number sum : sums) shares.push_back(std::exp(sum - most));
+    for (const Number share : shares) total += static_cast<double>(share);
+    int expected = 0;
+    for (Number& share : shares) share /= static_cast<Number>(total);
+    for (std::size_t k = 0; k < shares.size(); ++k)
+      if (shares[k] > shares[expected]) expected = static_cast<int>(k);
+    CHECK(softmax_label(sums) == expected, "the first largest share of a softmax");
+  }
+}
+
 // Two trees want the two sides of one split: the naive bound gives both what they want, prices must not.
 void check_prices_settle_a_contradiction() {
   for (const bool ordered : {true, false}) {
@@ -1031,6 +1128,8 @@ void check_case(std::uint64_t seed) {
   seed_of_case = seed;
   Random random(seed);
   const Case c(random_model(random));
+  check_softmax<float>(random);
+  check_softmax<double>(random);
   check_forest(c);
   check_box(random, c);
   check_scale(random, c);
@@ -1071,6 +1170,9 @@ int run(int argc, char** argv) {
   regression_gain_of_the_next_feature();
   regression_target_beyond_all_scores();
   check_prices_settle_a_contradiction();
+  check_many_classes();
+  check_both_sides_of_a_literal();
+  check_case(5177);  // fixing leaves nothing of a box, and then another rival wins
   if (cases == 0 && seconds == 0) cases = 1000;
   for (std::uint64_t i = 0; (cases == 0 || i < cases) && (seconds == 0 || elapsed() < seconds); ++i)
     check_case(seed + i);

@@ -9,17 +9,17 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from treeproof import examples
+from treeproof import examples, plots
 from treeproof.build import build_forest, isin, leaf, split
+from treeproof.compare import ComparedRow, Comparison, compare
 from treeproof.errors import (
     ForestFormatError,
     ImportMismatchError,
     InputError,
     InternalError,
     MissingExtraError,
-    NotFittedError,
     TreeproofError,
     UnsafeFileError,
     UnsupportedModelError,
@@ -30,7 +30,6 @@ from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, V
 from treeproof.files import load_forest, save_forest
 from treeproof.forest import Column, Forest
 from treeproof.importers import import_model
-from treeproof.majority import MajorityForestClassifier
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit, AuditedRow
 from treeproof.questions.change import Contrastives
@@ -42,7 +41,11 @@ from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
 from treeproof.space import Condition, Space
 
-__version__ = version("treeproof")
+if TYPE_CHECKING:
+    from treeproof.errors import NotFittedError
+    from treeproof.majority import MajorityForestClassifier
+
+    __version__: str
 
 __all__ = [
     "Abductive",
@@ -51,6 +54,8 @@ __all__ = [
     "AuditedRow",
     "Changed",
     "Column",
+    "ComparedRow",
+    "Comparison",
     "Condition",
     "Contrastive",
     "Contrastives",
@@ -79,13 +84,36 @@ __all__ = [
     "UnsupportedQueryError",
     "Verdict",
     "build_forest",
+    "compare",
     "examples",
     "import_model",
     "isin",
     "leaf",
     "load_forest",
+    "plots",
     "save_forest",
     "split",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    """Import what takes long when it is first used: scikit-learn's own classes take a second."""
+    if name == "__version__":  # the one in pyproject.toml
+        from importlib.metadata import version
+
+        return version("treeproof")
+    if name == "NotFittedError":
+        from treeproof import errors
+
+        return errors.NotFittedError
+    if name == "MajorityForestClassifier":
+        from treeproof.majority import MajorityForestClassifier
+
+        return MajorityForestClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -216,13 +216,13 @@ def rounding_error(forest: Forest) -> Fraction:
         return Fraction(0)
     largest_sum = _largest_sum(forest)
     # |fl(sum) - sum| <= g * M with g = nu / (1 - nu), M the largest sum of absolute values [Higham 2002, 4.2], as
-    # n numbers are added to what the sum starts from; the division by d moves each quotient by at most u relatively
-    # (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest therefore
-    # survives both, and 4(n+1)uM + 4d * smallest is at least that.
+    # n numbers but 0 are added to what the sum starts from; the division by d moves each quotient by at most u
+    # relatively (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest
+    # therefore survives both, and 4(n+1)uM + 4d * smallest is at least that.
     numbers = _sums(forest).floats
     if 2 * largest_sum > Fraction(numbers.largest) * _at_most_one(forest.divisor) or 8 * forest.n_trees > numbers.unit:
         return 4 * largest_sum + 2  # sums may overflow, so none is trusted, however far what they must reach
-    error = 4 * (forest.n_trees + 1) * Fraction(1, numbers.unit) * largest_sum
+    error = 4 * (_most_terms(forest) + 1) * Fraction(1, numbers.unit) * largest_sum
     error += 4 * max(Fraction(1), Fraction(forest.divisor)) / numbers.fine
     # Quotients m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
     return error + (16 * max(Fraction(1), Fraction(forest.divisor)) / numbers.unit if _sums(forest).softmax else 0)
@@ -268,10 +268,19 @@ def _sums(forest: Forest) -> Sums:
 
 def _largest_sum(forest: Forest) -> Fraction:
     """Return an upper bound of the absolute class sums at any point."""
-    largest = np.abs(forest.values).max(axis=1)
-    per_tree = np.maximum.reduceat(largest, forest.roots)
-    start = max(Fraction(abs(value)) for value in _sums(forest).start)
-    return sum((Fraction(value) for value in per_tree.tolist()), start)
+    sums = zip(_sums(forest).start, _largest_terms(forest).T.tolist(), strict=True)
+    return max(sum((Fraction(term) for term in terms if term), Fraction(abs(start))) for start, terms in sums)
+
+
+def _most_terms(forest: Forest) -> int:
+    """Return how many numbers that are not 0 are added to a sum at most: in boosting, a tree is of one class only."""
+    return int(np.count_nonzero(_largest_terms(forest), axis=0).max())
+
+
+def _largest_terms(forest: Forest) -> FloatArray:
+    """Return, per tree and sum, the largest absolute value of a leaf."""
+    terms: FloatArray = np.maximum.reduceat(np.abs(forest.values), forest.roots, axis=0)
+    return terms
 
 
 def _least_sum(forest: Forest, cut: float) -> Fraction:

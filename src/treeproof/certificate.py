@@ -88,11 +88,13 @@ def certify(
     found = oracle.witnesses(box, instance.label, instance.point, dropped, deadline)
     if not all(found):
         raise _unproved(deadline)
+    common, near = _common(setting, instance), instance.row.tolist()
+    rows = [_row(space, point, instance, near, common["instance"]) for point in found]
     document = {
-        **_common(setting, instance),
+        **common,
         "claim": "minimal" if minimal else "sufficient",
         "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
-        "witnesses": {str(f): _row(space, point, instance) for f, point in zip(dropped, found, strict=True)},
+        "witnesses": {str(f): row for f, row in zip(dropped, rows, strict=True)},
         "proof": proof,
     }
     return Certificate(document, setting.forest)
@@ -161,8 +163,14 @@ def _unproved(deadline: float | None) -> TreeproofError:
     return InternalError("A claim that was proved could not be proved again; please report this.")
 
 
-def _row(space: Space, witness: Cells, instance: Instance) -> list[str | None]:
-    return [_hex(value) for value in space.row(witness, near=instance.row).tolist()]
+def _row(space: Space, witness: Cells, instance: Instance, near: list[float], texts: list[str | None]) -> list[Any]:
+    """Return the row of a witness: as the instance, given as numbers and as texts, where its cells are the same."""
+    row = list(texts)
+    for feature, cell, own in zip(space.features, witness, instance.point, strict=True):
+        if cell != own:
+            for column, value in zip(feature.columns, feature.values(cell, near), strict=True):
+                row[column] = _hex(value)
+    return row
 
 
 def _feature(feature: Any) -> dict[str, Any]:

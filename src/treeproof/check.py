@@ -218,8 +218,12 @@ class Space:
         """Return in words how the space is narrower than what the model takes."""
         alike: dict[str, list[str]] = {}
         for feature in self.features:
-            alike.setdefault(feature.declared(self.model), []).append(feature.name)
-        limits = [f"{', '.join(names)}: {words}" for words, names in alike.items() if words]
+            for words in feature.declared(self.model):
+                alike.setdefault(words, []).append(feature.name)
+        every = len(self.features) if len(self.features) > 1 else 0
+        limits = [
+            f"{'every feature' if len(names) == every else ', '.join(names)}: {words}" for words, names in alike.items()
+        ]
         rules = (" or ".join(self.features[f].text(cells) for f, cells in clause) for clause in self.clauses)
         return limits + [f"always {rule}" for rule in rules]
 
@@ -332,9 +336,12 @@ class Model:
         self.step, self.kind = Fraction(1), [PURE] * n
         if self.vote == "majority":
             return
-        largest = max(Fraction(abs(value)) for value in self.start)
-        for root, end in zip(self.roots, [*self.roots[1:], n], strict=True):
-            largest += max(Fraction(max(map(abs, values))) for values in self.values[root:end])
+        largest, most_terms = Fraction(0), 0  # of a sum: its size at most, and how many numbers but 0 are added
+        for k, start in enumerate(self.start):
+            ends = zip(self.roots, [*self.roots[1:], n], strict=True)
+            terms = [max(abs(values[k]) for values in self.values[root:end]) for root, end in ends]
+            largest = max(largest, sum((Fraction(term) for term in terms if term), Fraction(abs(start))))
+            most_terms = max(most_terms, sum(map(bool, terms)))
         bits, most = UNIT[self.adds], max(Fraction(1), Fraction(self.divisor))
         least = min(Fraction(1), Fraction(self.divisor))
         if 2 * largest > Fraction(LARGEST[self.adds]) * least or 8 * len(self.roots) > 2**bits:
@@ -342,7 +349,7 @@ class Model:
         else:
             # n additions move a sum by at most about n u M, a division by u more; 4 (n + 1) u M covers two sums. After
             # a division, a softmax needs the room that `decide` explains.
-            self.error = 4 * (len(self.roots) + 1) * largest / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
+            self.error = 4 * (most_terms + 1) * largest / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
             self.error += most * 16 / 2**bits if self.softmax else 0
         # Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
         # division makes two different sums equal.
@@ -491,29 +498,31 @@ class Feature:
         """Return in words that the cell is among these."""
         if self.points:
             return f"{self.name} is {' or '.join(label for c, label in enumerate(self.labels) if cells >> c & 1)}"
-        parts, numbers = [], cells >> (self.missing == 0)
+        parts, numbers, first = [], cells >> (self.missing == 0), 0
         for i, upper in enumerate(self.uppers):
-            if numbers >> i & 1 and (i == 0 or not numbers >> i - 1 & 1):
-                low = f"{self.lowest:.17g} <= " if i == 0 else f"{self.uppers[i - 1]:.17g} < "
-                low = "" if i == 0 and -self.lowest in LARGEST.values() else low
-            if numbers >> i & 1 and (i + 1 == len(self.uppers) or not numbers >> i + 1 & 1):
-                high = "" if upper in LARGEST.values() else f" <= {upper:.17g}"
-                parts.append(f"{low}{self.name}{high}" if low or high else f"{self.name} is any number")
+            if not numbers >> i & 1:
+                first = i + 1
+            elif i + 1 == len(self.uppers) or not numbers >> i + 1 & 1:  # the last of the cells from `first` on
+                low, sign = (self.uppers[first - 1], "<") if first else (self.lowest, "<=")
+                ends = ["" if -low in LARGEST.values() else f"{low:.17g} {sign} ", self.name]
+                ends.append("" if upper in LARGEST.values() else f" <= {upper:.17g}")
+                parts.append("".join(ends) if ends[0] or ends[2] else f"{self.name} is any number")
         missing = self.missing is not None and cells >> self.missing & 1
         return " or ".join([*parts, f"{self.name} is missing"] if missing else parts)
 
-    def declared(self, model: Model) -> str:
-        """Return in words how the values are fewer than those that the model takes; nothing if they are not."""
-        about = model.columns[self.columns[0]]
+    def declared(self, model: Model) -> list[str]:
+        """Return in words how the values are fewer than those that the model takes."""
+        about, most, words = model.columns[self.columns[0]], LARGEST[model.numbers], []
         if self.points:
             every = about["categories"] is not None and len(self.points) == len(about["categories"])
-            return "" if every else f"only {' or '.join(self.labels)}"
-        most, words = LARGEST[model.numbers], ["only whole numbers"] if self.whole else []
+            return [] if every else [f"only {' or '.join(self.labels)}"]
+        if self.whole:
+            words.append("only whole numbers")
         if self.lowest > -most or self.uppers[-1] < most:
             words.append(f"only from {self.lowest:.17g} to {self.uppers[-1]:.17g}")
         if self.missing is None and about.get("missing", "never") != "never":
             words.append("not missing")
-        return ", ".join(words)
+        return words
 
     def show(self, row: list[float]) -> str:
         """Return the value in a row."""

@@ -18,7 +18,7 @@ A deadline is not an error: it is a status of the result.
 
 from __future__ import annotations
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+from typing import TYPE_CHECKING, Any
 
 
 class TreeproofError(Exception):
@@ -31,10 +31,6 @@ class InputError(TreeproofError, ValueError):
 
 class UnsupportedModelError(TreeproofError, TypeError):
     """The model, or one of its settings, cannot be followed exactly."""
-
-
-class NotFittedError(TreeproofError, _SklearnNotFittedError):  # type: ignore[misc]
-    """The model has not been fitted yet."""
 
 
 class ImportMismatchError(TreeproofError, ValueError):
@@ -59,3 +55,22 @@ class MissingExtraError(TreeproofError, ImportError):
 
 class InternalError(TreeproofError, RuntimeError):
     """A self-check of treeproof failed; please report it, no result was returned."""
+
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+    class NotFittedError(TreeproofError, _SklearnNotFittedError):  # type: ignore[misc]
+        """The model has not been fitted yet."""
+
+
+def __getattr__(name: str) -> Any:
+    """Make `NotFittedError` when it is first needed: its base takes a second to import, and few programs see it."""
+    if name != "NotFittedError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn import exceptions
+
+    bases = (TreeproofError, exceptions.NotFittedError)
+    doc = "The model has not been fitted yet."
+    # Of two threads that come here at once, the first one's class is everybody's.
+    return globals().setdefault(name, type(name, bases, {"__module__": __name__, "__doc__": doc}))

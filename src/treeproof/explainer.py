@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -52,6 +54,8 @@ from treeproof.rows import as_row, as_rows, one_by_one
 from treeproof.setting import Order, Setting, check_timeout
 from treeproof.space import NumericKind, Space
 from treeproof.verified import VerifiedOracle
+
+_log = logging.getLogger(__name__)
 
 
 class Explainer:
@@ -150,9 +154,24 @@ class Explainer:
         self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
         self._made: Setting | None = None
         self._checked: Setting | None = None
-        if forest.sums is None or forest.sums.cuts != ():
+        if _is_stated(forest):
             self._made = self._make(forest)
         self._forest = forest
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the oracles, which hold memory of the C++ core, of a solver, or locks."""
+        return {**self.__dict__, "_made": None, "_checked": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if _is_stated(self._forest):
+            self._made = self._make(self._forest)
+
+    def __copy__(self) -> Explainer:
+        """An explainer never changes what it answers, so a copy shares the oracle."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     @property
     def _setting(self) -> Setting:
@@ -168,11 +187,12 @@ class Explainer:
         """The setting for questions without a certificate of their own: with `verify`, of an oracle that is checked."""
         if not self._verify:
             return self._setting
-        if self._checked is None or self._checked.forest is not self._setting.forest:
-            made = self._setting
+        made, checked = self._setting, self._checked
+        if checked is None or checked.forest is not made.forest:
             assert isinstance(made.oracle, NativeOracle)
-            self._checked = replace(made, oracle=VerifiedOracle(made.space, made.cells, made.oracle))
-        return self._checked
+            # Of two threads that come here at once, each may make one; they answer alike.
+            checked = self._checked = replace(made, oracle=VerifiedOracle(made.space, made.cells, made.oracle))
+        return checked
 
     @property
     def forest(self) -> Forest:
@@ -330,13 +350,17 @@ class Explainer:
                     raise
                 return error
 
-        return run_parallel(
+        start = time.perf_counter()
+        results = run_parallel(
             explain,
             rows,
             n_jobs=n_jobs,
             progress="explaining" if progress else None,
             cancel=cancel.set,
         )
+        failed = sum(isinstance(result, TreeproofError) for result in results)
+        _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
+        return results
 
     def _checked_result(self, result: Abductive) -> Abductive:
         if self._verify:
@@ -771,8 +795,18 @@ def state(
     return forest if cuts is None else statements.cut_score(forest, cuts)
 
 
+def _is_stated(forest: Forest) -> bool:
+    """Return whether the forest gives labels: a regressor's score needs cuts first."""
+    return forest.sums is None or forest.sums.cuts != ()
+
+
 def _setting(space: Space, oracle: str, options: Mapping[str, Any], forest: Forest) -> Setting:
     """Return the setting of a forest that differs from the space's own at most in where its score is cut."""
+    start = time.perf_counter()
     stated = replace(space, forest=forest)
     cells = stated.discretise()
-    return Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
+    made = Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
+    _log.debug(
+        "%r over %d features: %s oracle in %.3g s", forest, space.n_features, oracle, time.perf_counter() - start
+    )
+    return made

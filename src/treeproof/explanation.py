@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from treeproof.errors import UnsupportedQueryError
-from treeproof.forest import Label
-from treeproof.space import Condition
+from treeproof.floats import Floats
+from treeproof.forest import Column, Label
+from treeproof.space import Condition, Feature, NumericFeature
 
 Value = float | Label | None
 
@@ -35,6 +37,25 @@ class Statistics:
     near_ties: int
     longest_entailed: float
     longest_refuted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What a picture of a result needs of the space: the result's features, in its order, and the model's columns."""
+
+    features: tuple[Feature, ...]
+    columns: tuple[Column, ...]
+    floats: Floats
+
+    def light(self) -> Scales:
+        """Return the same without the cells between a feature's ends, of which there may be thousands."""
+        features = tuple(
+            replace(feature, lows=feature.lows[:1], highs=feature.highs[-1:])
+            if isinstance(feature, NumericFeature)
+            else feature
+            for feature in self.features
+        )
+        return replace(self, features=features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +100,7 @@ class Abductive:
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, timeout: float | None = None) -> Any:
         """Return a `Certificate`: this explanation with a proof that others can check, see ``docs/certificates.md``.
@@ -142,9 +164,18 @@ class Abductive:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "abductive", **as_plain(self), **_plain_costs(self)}
 
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+
+        See `treeproof.plots.explanation`.
+        """
+        from treeproof import plots
+
+        return plots.explanation(self, data, ax)
+
     def _repr_html_(self) -> str:
-        conditions = [str(condition) for condition in self.rule] or ["whatever the input"]
-        return _card(f"{self._title()}, because", conditions, self._claim())
+        because = "because" if self.features else "whatever the input"
+        return _card(f"{self._title()}, {because}", [str(condition) for condition in self.rule], self._claim())
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +232,7 @@ class Contrastive:
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, timeout: float | None = None) -> Any:
         """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
@@ -249,6 +281,12 @@ class Contrastive:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "contrastive", **as_plain(self), **_plain_costs(self)}
 
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
+        from treeproof import plots
+
+        return plots.changes(self, data, ax)
+
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(change) for change in self.changes], self._claim())
 
@@ -281,12 +319,18 @@ class Verdict:
             are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
             proved = f"Proved: {are} the prediction {self.label}."
             return proved + _under(self.constraints)
-        kept = f"with these {len(self.features)} features kept"
+        kept = (
+            "with this 1 feature kept" if len(self.features) == 1 else f"with these {len(self.features)} features kept"
+        )
         return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "verdict", **as_plain(self)}
+
+    def _repr_html_(self) -> str:
+        given = {None: "Not decided", True: f"{self.label}, forced", False: f"{self.label}, not forced"}[self.holds]
+        return _card(given, [], str(self))
 
 
 def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
@@ -300,7 +344,12 @@ def _certified(certify: Callable[[float | None], Any] | None, timeout: float | N
 
 def _state(result: Any) -> tuple[Any, ...]:
     """Return what is kept of a result in a file or another process: everything but the way to its proof."""
-    return tuple(None if f.name == "_certify" else getattr(result, f.name) for f in fields(result))
+    kept = {f.name: getattr(result, f.name) for f in fields(result)}
+    if "_certify" in kept:
+        kept["_certify"] = None
+    if kept["_scales"] is not None:
+        kept["_scales"] = kept["_scales"].light()
+    return tuple(kept.values())
 
 
 def _set_state(result: Any, state: tuple[Any, ...]) -> None:
@@ -364,9 +413,36 @@ def _near_ties(stats: Statistics) -> str:
     return " (Sums closer than rounding were met; they were decided as scikit-learn does with n_jobs=None.)"
 
 
+# Colours are those of the page, so that a card stands on light and dark ones.
+_CARD = (
+    "border:1px solid currentColor;border-left-width:4px;border-radius:6px;padding:.6em 1em;margin:.3em 0;"
+    "display:inline-block;max-width:60em;box-sizing:border-box;overflow-wrap:anywhere;text-align:left;"
+    "background:transparent;color:inherit"
+)
+_CODE = "font-family:monospace;white-space:pre-wrap;background:transparent;color:inherit;padding:0;border:0"
+
+
 def _card(title: str, lines: Sequence[str], foot: str) -> str:
-    items = "".join(f"<li><code>{html.escape(line)}</code></li>" for line in lines)
-    return (
-        '<div style="border:1px solid currentColor;border-radius:6px;padding:.6em 1em;display:inline-block">'
-        f"<b>{html.escape(title)}</b><ul style='margin:.4em 0'>{items}</ul><small>{html.escape(foot)}</small></div>"
-    )
+    """Return a result as HTML: its title, a list, and what is proved; indented lines of `foot` are a list, too."""
+    parts = [f"<b>{html.escape(_visible(title))}</b>", _items(lines)]
+    said = foot.splitlines()
+    for indented, group in itertools.groupby(said, key=lambda line: line.startswith("  ")):
+        texts = [line.strip() for line in group]
+        if indented:
+            parts.append(_items(texts))
+        else:
+            parts += [f'<p style="margin:.3em 0 0;font-size:.9em">{html.escape(_visible(text))}</p>' for text in texts]
+    name = html.escape(_visible(title), quote=True)
+    return f'<div class="treeproof" role="group" aria-label="{name}" style="{_CARD}">{"".join(parts)}</div>'
+
+
+def _items(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    items = (f'<li><code style="{_CODE}">{html.escape(_visible(line))}</code></li>' for line in lines)
+    return f'<ul style="margin:.4em 0;padding-left:1.4em">{"".join(items)}</ul>'
+
+
+def _visible(text: str) -> str:
+    """Return text without characters that do not print: some of them turn the order of what follows."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -173,6 +173,14 @@ class Forest:
             self._freeze(name, array)
         self._freeze("classes", np.array(self.classes))
         _validate(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in (*_ARRAYS, "classes"):  # numpy forgets this in a pickle
+            getattr(self, name).flags.writeable = False
 
     def _freeze(self, name: str, array: npt.NDArray[Any]) -> None:
         array.flags.writeable = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -57,18 +58,47 @@ def count_jobs(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
-def track(items: Iterable[Result], total: int, text: str | None) -> Iterator[Result]:
-    """Yield the items and show how many have come: a bar if rich is installed, else a count; nothing without `text`."""
+def track(items: Iterable[Result], total: int | None, text: str | None) -> Iterator[Result]:
+    """Yield the items and show how many have come, and how many come each second; nothing without `text`.
+
+    A bar on standard error if rich is installed, else a count. `total` is None if nobody knows.
+    """
     if text is None:
         yield from items
         return
     try:
         from rich.console import Console
-        from rich.progress import track as rich_track
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
-        for done, item in enumerate(items, start=1):
-            sys.stderr.write(f"\r{text} {done}/{total}" + ("\n" if done == total else ""))
-            sys.stderr.flush()
-            yield item
+        yield from _count(items, total, text)
         return
-    yield from rich_track(items, description=text, total=total, console=Console(stderr=True))
+    rate = TextColumn("{task.fields[rate]}")
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        rate,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    start = time.perf_counter()
+    with bar:
+        task = bar.add_task(text, total=total, rate="")
+        for done, item in enumerate(items, start=1):
+            yield item
+            bar.update(task, completed=done, rate=_rate(done, start))
+
+
+def _count(items: Iterable[Result], total: int | None, text: str) -> Iterator[Result]:
+    start = time.perf_counter()
+    of = "" if total is None else f"/{total}"
+    for done, item in enumerate(items, start=1):
+        yield item
+        sys.stderr.write(f"\r{text} {done}{of}, {_rate(done, start)}   ")
+        sys.stderr.flush()
+    sys.stderr.write("\n")
+
+
+def _rate(done: int, start: float) -> str:
+    rate = done / max(time.perf_counter() - start, 1e-9)
+    return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.2g}/s"

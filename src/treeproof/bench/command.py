@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     this.add_argument("--quick", action="store_true", help=f"native on {QUICK_INSTANCES} instances, measured once")
     this.add_argument("--json", type=Path, metavar="FILE", help="results, written as they come; a run can be resumed")
     this.add_argument("--report", type=Path, metavar="DIR", help="write a report there: Markdown, HTML, pictures")
+    this.add_argument("--quiet", action="store_true", help="no progress bars and no line for each dataset")
     this.add_argument(
         "--growth",
         action=argparse.BooleanOptionalAction,
@@ -100,13 +101,14 @@ def run_table1(args: argparse.Namespace) -> int:
     wanted = args.growth if args.growth is not None else bool(args.report and not args.dataset and not args.quick)
     curves = [place for place in growth.places() if wanted and place not in results.growth]
     left = [name for name in names if name not in results.datasets]
-    if len(left) < len(names):
+    if len(left) < len(names) and not args.quiet:
         args.say(f"{args.json} has {len(names) - len(left)} of {len(names)} datasets already.")
-    with _progress(len(left) + len(curves)) as stage:
+    with _progress(len(left) + len(curves), args.quiet) as stage:
         for name in left:
             record = table1.measure(args.data, name, table[name], settings, pythons, _named(stage, name))
             results.add(record)
-            args.say(_line(record))
+            if not args.quiet:
+                args.say(_line(record))
         for curve, at in curves:
             _named(stage, "growth")(f"{curve} {at or 'none'}", 1)()
             results.add(growth.measure(curve, at, settings.limit, settings.repeats))
@@ -215,7 +217,7 @@ def _named(stage: Stage, name: str) -> Stage:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Stage]:
+def _progress(total: int, quiet: bool) -> Iterator[Stage]:
     """Show how far the run is: bars on a terminal if rich is there, else nothing but the lines of the datasets.
 
     They are drawn between measurements, at most five times a second, never by a thread in the background, whose CPU
@@ -227,7 +229,7 @@ def _progress(total: int) -> Iterator[Stage]:
     except ImportError:
         yield _silent
         return
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield _silent
         return
     columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -1,4 +1,4 @@
-"""The command line: ``treeproof demo | train | explain | enumerate | ask | encode | bench``."""
+"""The command line: ``treeproof demo | train | explain | enumerate | ask | check | encode | bench | completion``."""
 
 from treeproof.cli.main import main
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from treeproof.cli.choose import add_rows, chosen_rows
 from treeproof.cli.common import about, add_question, add_search, load, say_result, target_of
+from treeproof.cli.show import shows_progress
 from treeproof.cli.table import Table
 from treeproof.explainer import Explainer
+from treeproof.parallel import track
 
 Command = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
 
@@ -20,7 +22,7 @@ def add_commands(command: Command) -> None:
     def question(name: str, text: str, answer: Callable[..., Any], *, target: bool = False) -> argparse.ArgumentParser:
         made = command(name, text, lambda args: _ask(args, answer))
         add_question(made, target=target)
-        made.add_argument("--row", type=int, nargs="+", default=[0], metavar="N", help="rows, from 0 (default: 0)")
+        add_rows(made)
         add_search(made, order=False)
         return made
 
@@ -42,7 +44,7 @@ def add_commands(command: Command) -> None:
     made = command("audit", "which predictions rest on protected features", _audit)
     add_question(made, target=False)
     made.add_argument("--protected", nargs="+", required=True, metavar="FEATURE", help="the protected features")
-    made.add_argument("--row", type=int, nargs="+", metavar="N", help="rows, from 0 (default: all)")
+    add_rows(made, default="all")
     made.add_argument("--jobs", type=int, metavar="N", help="threads; -1 is one for each core")
     add_search(made, order=False)
 
@@ -51,7 +53,9 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
     """Answer a question about each chosen row; the exit code tells whether a deadline came first."""
     explainer, table = load(args, args.oracle)
     code = 0
-    for index in args.row:
+    rows = chosen_rows(args, table)
+    show = len(rows) > 1 and shows_progress(args.quiet)
+    for index in track(rows, len(rows), "answering" if show else None):
         x = table.row(index, explainer.forest.columns)
         result = answer(args, about(args, explainer, x), table, x)
         say_result(args, index, result)
@@ -94,8 +98,8 @@ def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any
 def _audit(args: argparse.Namespace) -> int:
     explainer, table = load(args, args.oracle)
     columns = explainer.forest.columns
-    rows = [table.row(i, columns) for i in (range(len(table.rows)) if args.row is None else args.row)]
-    show = sys.stderr.isatty() and not sys.stdout.isatty()
+    rows = [table.row(i, columns) for i in chosen_rows(args, table)]
+    show = shows_progress(args.quiet)
     result = explainer.audit(rows, args.protected, n_jobs=args.jobs, progress=show, timeout=args.timeout)
     say_result(args, None, result)
     return int(any(not _is_decided(row) for row in result.rows))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
+from treeproof.cli.show import say, say_card
 from treeproof.cli.table import Table, read_table
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
@@ -15,18 +15,12 @@ from treeproof.importers import import_model
 from treeproof.oracles import ORACLES
 
 
-def say(text: str) -> None:
-    """Write a line to standard output at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
     """Write a result, as JSON on request."""
     if args.json:
         say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
     else:
-        say(f"{result}\n" if row is None else f"row {row}: {result}\n")
+        say_card(str(result), None if row is None else f"row {row}")
 
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
@@ -92,7 +86,13 @@ def add_search(parser: argparse.ArgumentParser, *, order: bool = True) -> None:
             help="which features are tried for removal first (default: least important)",
         )
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
-    parser.add_argument("--json", action="store_true", help="one JSON object for each result")
+    add_output(parser)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Options of what is printed, the same for every command."""
+    parser.add_argument("--json", action="store_true", help="one JSON object on a line for each result")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
 
 
 def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:

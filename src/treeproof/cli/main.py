@@ -7,15 +7,20 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import treeproof
 from treeproof.check import CheckError, check, read
-from treeproof.cli import ask, demo, train
-from treeproof.cli.common import about, add_question, add_search, load, sat_options, say, say_result, target_of
+from treeproof.cli import ask, completion, demo, train
+from treeproof.cli.choose import add_rows, chosen_rows
+from treeproof.cli.common import about, add_output, add_question, add_search, load, sat_options, say_result, target_of
+from treeproof.cli.output import check_out, write_results
+from treeproof.cli.show import say, say_card, say_found, shows_progress, terminal
 from treeproof.errors import InputError, TreeproofError
+from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive
 from treeproof.files import forest_to_json, load_model, save_forest, write_whole
 from treeproof.importers import import_model
@@ -58,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="treeproof",
-        description="Explain the predictions of random forests, with proofs.",
+        description="Explain the predictions of tree ensembles, with proofs.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -67,16 +72,54 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
 
     command = partial(_add_command, commands)
 
-    command("demo", "explain the paper's running example and an iris forest", demo.run)
+    add_output(command("demo", "explain the paper's running example and an iris forest", demo.run))
     train.add_arguments(command("train", "train a forest on a CSV file, as the paper does", train.run))
 
-    explain = command("explain", "say why a row gets its prediction, or what would change it", _explain)
-    add_question(explain)
-    which = explain.add_mutually_exclusive_group()
-    which.add_argument(
-        "--row", type=int, nargs="+", default=[0], metavar="N", help="rows to explain, from 0 (default: 0)"
+    _add_explain(command("explain", "say why a row gets its prediction, or what would change it", _explain))
+
+    enumerate_ = command("enumerate", "list all minimal explanations of a row", _enumerate)
+    add_question(enumerate_)
+    add_rows(enumerate_)
+    enumerate_.add_argument("--kind", choices=["abductive", "contrastive", "both"], default="both")
+    enumerate_.add_argument("--limit", type=int, help="stop after so many")
+    add_search(enumerate_)
+
+    asks = command("ask", "ask other questions: what matters at all, how robust, is this explanation right")
+    ask.add_commands(partial(_add_command, asks.add_subparsers(title="questions", metavar="QUESTION")))
+
+    checks = command("check", "check a certificate with the independent checker", _check)
+    checks.add_argument("certificate", help="file that --certificate wrote (.json, also compressed)")
+    checks.add_argument("model", help="the model it is about: a forest as .json, or what explain takes")
+    checks.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
+
+    add_output(checks)
+
+    encode = command("encode", "write a query about a row as DIMACS or SMT-LIB", _encode)
+    add_question(encode)
+    encode.add_argument("--row", type=int, default=0, metavar="N", help="row of the query, from 0 (default: 0)")
+    encode.add_argument("--keep", nargs="*", metavar="FEATURE", help="features kept at their value (default: all)")
+    encode.add_argument("--format", choices=["dimacs", "smtlib"], default="dimacs")
+    encode.add_argument(
+        "--proof", metavar="FILE", help="write a DRAT proof there, if the label cannot change (DIMACS only)"
     )
-    which.add_argument("--all", action="store_true", help="explain every row")
+    encode.add_argument("--out", metavar="FILE", help="where to write it (default: standard output)")
+    add_output(encode)
+
+    shells = command("completion", "print a script with which a shell completes commands and options", _completion)
+    shells.add_argument("shell", choices=["bash", "zsh", "fish"])
+    shells.epilog = completion.INSTALL
+
+    bench = command("bench", "reproduce the paper's experiment, side by side with other tools", lambda args: 0)
+    if benchmarks:
+        from treeproof.bench.command import add_arguments  # only now: nobody else waits for it
+
+        add_arguments(bench)
+    return parser
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    add_question(explain)
+    add_rows(explain)
     explain.add_argument(
         "--kind",
         choices=["abductive", "contrastive"],
@@ -97,39 +140,10 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     explain.add_argument("--certificate", metavar="DIR", help="write a certificate of each row there, with the forest")
     explain.add_argument("--verify", action="store_true", help="let the independent checker check every answer")
     explain.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
-    add_search(explain)
-
-    enumerate_ = command("enumerate", "list all minimal explanations of a row", _enumerate)
-    add_question(enumerate_)
-    enumerate_.add_argument("--row", type=int, default=0, metavar="N", help="row to explain, from 0 (default: 0)")
-    enumerate_.add_argument("--kind", choices=["abductive", "contrastive", "both"], default="both")
-    enumerate_.add_argument("--limit", type=int, help="stop after so many")
-    add_search(enumerate_)
-
-    asks = command("ask", "ask other questions: what matters at all, how robust, is this explanation right")
-    ask.add_commands(partial(_add_command, asks.add_subparsers(title="questions", metavar="QUESTION")))
-
-    checks = command("check", "check a certificate with the independent checker", _check)
-    checks.add_argument("certificate", help="file that --certificate wrote (.json, also compressed)")
-    checks.add_argument("model", help="the model it is about: a forest as .json, or what explain takes")
-    checks.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
-
-    encode = command("encode", "write a query about a row as DIMACS or SMT-LIB", _encode)
-    add_question(encode)
-    encode.add_argument("--row", type=int, default=0, metavar="N", help="row of the query, from 0 (default: 0)")
-    encode.add_argument("--keep", nargs="*", metavar="FEATURE", help="features kept at their value (default: all)")
-    encode.add_argument("--format", choices=["dimacs", "smtlib"], default="dimacs")
-    encode.add_argument(
-        "--proof", metavar="FILE", help="write a DRAT proof there, if the label cannot change (DIMACS only)"
+    explain.add_argument(
+        "--out", metavar="FILE", help="write the results there instead, as .csv, .json or .parquet; whole or not at all"
     )
-    encode.add_argument("--out", metavar="FILE", help="where to write it (default: standard output)")
-
-    bench = command("bench", "reproduce the paper's experiment, side by side with other tools", lambda args: 0)
-    if benchmarks:
-        from treeproof.bench.command import add_arguments  # only now: nobody else waits for it
-
-        add_arguments(bench)
-    return parser
+    add_search(explain)
 
 
 def _add_command(
@@ -149,11 +163,13 @@ def _help(parser: argparse.ArgumentParser) -> int:
 
 def _explain(args: argparse.Namespace) -> int:
     options = _explain_options(args)
+    if args.out:
+        check_out(args.out)
     explainer, table = load(args, args.oracle)
-    rows = range(len(table.rows)) if args.all else args.row
+    rows = chosen_rows(args, table)
+    results: list[tuple[int, Any]] = []
     code = 0
-    # A bar is shown on a terminal whose output goes elsewhere.
-    show = len(rows) > 1 and sys.stderr.isatty() and not sys.stdout.isatty()
+    show = len(rows) > 1 and (shows_progress(args.quiet) or bool(args.out and sys.stderr.isatty() and not args.quiet))
     for index in track(rows, len(rows), "explaining" if show else None):
         x = table.row(index, explainer.forest.columns)
         asked = about(args, explainer, x)
@@ -163,9 +179,20 @@ def _explain(args: argparse.Namespace) -> int:
             result = asked.abductive(x, **options)
         if result.status in ("sound", "unknown"):
             code = 1
-        say_result(args, index, result)
+        if args.out:
+            results.append((index, result))
+        else:
+            say_result(args, index, result)
         if args.certificate:
             _write_certificate(Path(args.certificate), index, result)
+    if args.out:
+        write_results(args.out, results)
+        late = sum(result.status in ("sound", "unknown") for _, result in results)
+        if args.json:
+            say(json.dumps({"out": args.out, "rows": len(results), "late": late}))
+        elif not args.quiet:
+            end = f"; {late} not minimal, the time was up" if late else ""
+            say(f"{'1 row' if len(results) == 1 else f'{len(results)} rows'} explained, saved to {args.out}{end}")
     return code
 
 
@@ -184,10 +211,19 @@ def _check(args: argparse.Namespace) -> int:
     if '"treeproof-forest"' not in text[:200]:
         text = forest_to_json(import_model(load_model(args.model, trust=args.trust)))
     try:
-        say(str(check(read(args.certificate), text)))
+        checked = check(read(args.certificate), text)
     except (CheckError, ValueError, EOFError) as error:
+        if args.json:
+            say(json.dumps({"accepted": False, "reason": str(error)}))
         sys.stderr.write(f"treeproof: rejected: {error}\n")
         return 3
+    if args.json:
+        say(json.dumps({"accepted": True, **asdict(checked)}))
+    elif not args.quiet:
+        if terminal() is None:
+            say(str(checked))
+        else:
+            say_card(str(checked))
     return 0
 
 
@@ -224,7 +260,16 @@ def _named_number(text: str) -> tuple[str, float]:
 
 def _enumerate(args: argparse.Namespace) -> int:
     explainer, table = load(args, args.oracle)
-    x = table.row(args.row, explainer.forest.columns)
+    rows = chosen_rows(args, table)
+    code = 0
+    for row in rows:
+        if len(rows) > 1 and not args.json:
+            say(f"row {row}")
+        code = max(code, _enumerate_row(args, explainer, row, table.row(row, explainer.forest.columns)))
+    return code
+
+
+def _enumerate_row(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> int:
     explainer = about(args, explainer, x)
     results = explainer.enumerate(
         x,
@@ -235,15 +280,16 @@ def _enumerate(args: argparse.Namespace) -> int:
         order=args.order,
     )
     n = 0
-    for n, result in enumerate(results, start=1):
+    show = shows_progress(args.quiet)
+    for n, result in enumerate(track(results, args.limit, f"row {row}" if show else None), start=1):
         if args.json:
-            say(json.dumps({"row": args.row, **result.to_dict()}))
+            say(json.dumps({"row": row, **result.to_dict()}))
         else:
             rules_out = isinstance(result, Abductive) and result.target is not None
             kind = f"rules out {result.target}" if rules_out else type(result).__name__.lower()
-            say(f"{n:4d}  {kind:<12} {{{', '.join(result.feature_names)}}}")
+            say_found(n, kind, ", ".join(result.feature_names))
     ended_early = results.complete is False
-    if not args.json:
+    if not args.json and not args.quiet:
         if not ended_early:
             say(f"complete: these {n} are all")
         else:
@@ -268,6 +314,14 @@ def _encode(args: argparse.Namespace) -> int:
         write_whole(args.proof, to_drat(text).encode())
     if args.out:
         write_whole(args.out, text.encode())
-    else:
+    if args.json:
+        files = {"out": args.out, "proof": args.proof}
+        say(json.dumps({"row": args.row, "format": args.format, **files, "text": None if args.out else text}))
+    elif not args.out:
         sys.stdout.write(text)
+    return 0
+
+
+def _completion(args: argparse.Namespace) -> int:
+    sys.stdout.write(completion.script(_parser(benchmarks=True), args.shell))
     return 0

@@ -25,13 +25,17 @@ class Table:
 
     def row(self, index: int, columns: tuple[Column, ...]) -> list[Any]:
         """Return row `index` (from 0) as the model takes it: its columns by name, numbers parsed."""
-        if not 0 <= index < len(self.rows):
-            raise InputError(f"The row must be between 0 and {len(self.rows) - 1} in {self.path}. Got {index}.")
+        self.check(index)
         cells = self.rows[index]
         return [
             self._value(cells[place], column, index)
             for place, column in zip(self._places(columns), columns, strict=True)
         ]
+
+    def check(self, index: int) -> None:
+        """Raise InputError unless there is such a row."""
+        if not 0 <= index < len(self.rows):
+            raise InputError(f"The row must be between 0 and {len(self.rows) - 1} in {self.path}. Got {index}.")
 
     def _places(self, columns: tuple[Column, ...]) -> list[int]:
         names = [column.name for column in columns]
@@ -46,7 +50,7 @@ class Table:
         raise InputError(f"{self.path} must have the model's columns. Missing: {missing}. Its header: {self.header}.")
 
     def _value(self, text: str, column: Column, index: int) -> Any:
-        empty = not text.strip() or text.strip().lower() in _MISSING
+        empty = is_empty(text)
         if column.categories is not None:
             if empty and None in column.categories:
                 return None
@@ -60,6 +64,11 @@ class Table:
         except ValueError:
             got = repr(text) if text.strip() else "an empty cell"
             raise InputError(f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.") from None
+
+
+def is_empty(text: str) -> bool:
+    """Return whether a cell stands for a missing value."""
+    return not text.strip() or text.strip().lower() in _MISSING
 
 
 def read_table(path: str) -> Table:

@@ -7,16 +7,16 @@ and their seeds, so that the forests of the paper's Table 1 come out node for no
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import train_test_split
 
+from treeproof.cli.common import add_output
+from treeproof.cli.show import say
 from treeproof.cli.table import as_labels, read_table
 from treeproof.errors import InputError
 from treeproof.files import save_model
-from treeproof.majority import MajorityForestClassifier
 
 SPLIT_SEED = 0
 FOREST_SEED = 324089
@@ -37,10 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--criterion", choices=["entropy", "gini"], default="entropy")
     parser.add_argument("--seed", type=int, default=FOREST_SEED, help="seed of the forest (default: %(default)s)")
     parser.add_argument("--out", metavar="FILE", help="where to save the model, .json or .skops (default: DATA.json)")
+    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, print the accuracy on the 20 % of rows that were held out, and save."""
+    from sklearn.ensemble import RandomForestClassifier  # only now: nobody else waits for them
+    from sklearn.model_selection import train_test_split
+
+    from treeproof.majority import MajorityForestClassifier
+
     table = read_table(args.data)
     target = args.target or table.header[-1]
     if target not in table.header:
@@ -73,11 +79,27 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or f"{Path(args.data).name.split('.')[0]}.json"
     save_model(model, out)
     n_nodes = sum(tree.tree_.node_count for tree in model.estimators_)
-    args.say(
-        f"{len(rows)} different rows ({len(table.rows) - len(rows)} repeated), {len(names)} features, "
-        f"{len(model.classes_)} classes\n"
-        f"{args.trees} trees of depth at most {args.depth}, {n_nodes} nodes, {args.vote} vote\n"
-        f"accuracy on the {len(y_test)} held-out rows: {100 * accuracy:.1f} %\n"
-        f"saved to {out}"
-    )
+    if args.json:
+        facts = {
+            "rows": len(rows),
+            "repeated": len(table.rows) - len(rows),
+            "features": len(names),
+            "classes": model.classes_.tolist(),
+            "trees": args.trees,
+            "depth": args.depth,
+            "nodes": n_nodes,
+            "vote": args.vote,
+            "held_out": len(y_test),
+            "accuracy": accuracy,
+            "out": str(out),
+        }
+        say(json.dumps(facts))
+    elif not args.quiet:
+        say(
+            f"{len(rows)} different rows ({len(table.rows) - len(rows)} repeated), {len(names)} features, "
+            f"{len(model.classes_)} classes\n"
+            f"{args.trees} trees of depth at most {args.depth}, {n_nodes} nodes, {args.vote} vote\n"
+            f"accuracy on the {len(y_test)} held-out rows: {100 * accuracy:.1f} %\n"
+            f"saved to {out}"
+        )
     return 0

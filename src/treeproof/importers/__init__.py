@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from sklearn.model_selection._search import BaseSearchCV
-
-from treeproof.errors import NotFittedError, UnsupportedModelError
+from treeproof.errors import UnsupportedModelError
 from treeproof.forest import Forest, Vote, check_vote
-from treeproof.importers import (
-    ada_boost,
-    bagging,
-    gradient_boosting,
-    hist_gradient_boosting,
-    lightgbm,
-    pipeline,
-    sklearn,
-    xgboost,
+
+_IMPORTERS = (
+    "sklearn",
+    "gradient_boosting",
+    "hist_gradient_boosting",
+    "ada_boost",
+    "bagging",
+    "xgboost",
+    "lightgbm",
+    "pipeline",
 )
 
-_IMPORTERS = (sklearn, gradient_boosting, hist_gradient_boosting, ada_boost, bagging, xgboost, lightgbm, pipeline)
+
+def _importers() -> list[Any]:
+    """Return the importers. They import scikit-learn, which takes a second, so nobody waits for them before that."""
+    return [import_module(f"{__name__}.{name}") for name in _IMPORTERS]
 
 
 def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
@@ -45,17 +49,25 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     model = unwrapped(model)
     if isinstance(model, Forest):
         return model if vote is None else model.with_vote(vote)
-    for importer in _IMPORTERS:
+    importers = _importers()
+    for importer in importers:
         if importer.takes(model):
-            return importer.load(model, vote)
+            found: Forest = importer.load(model, vote)
+            return found
     raise UnsupportedModelError(
-        f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in _IMPORTERS)}; or a treeproof.Forest. "
+        f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. "
         f"CatBoost and ONNX models are not supported. Got {type(model).__name__} instead.{_hint(model)}"
     )
 
 
 def unwrapped(model: Any) -> Any:
     """Return the estimator that a fitted search, such as GridSearchCV, predicts with; any other model as it is."""
+    if "sklearn.model_selection" not in sys.modules:  # then nobody has made a search yet
+        return model
+    from sklearn.model_selection._search import BaseSearchCV
+
+    from treeproof.errors import NotFittedError
+
     while isinstance(model, BaseSearchCV):
         if not hasattr(model, "best_estimator_"):
             raise NotFittedError(f"The search must be fitted, with refit=True. Got an unfitted {type(model).__name__}.")
@@ -69,8 +81,10 @@ def probability_of(model: Any) -> Callable[[float], float] | None:
     None for models whose probabilities are means of leaf values, or cannot be followed.
     """
     model = unwrapped(model)
-    for importer in _IMPORTERS:
-        if not isinstance(model, Forest) and importer.takes(model):
+    if isinstance(model, Forest):
+        return None
+    for importer in _importers():
+        if importer.takes(model):
             found = getattr(importer, "probability", None)
             return None if found is None else found(model)
     return None

@@ -89,6 +89,12 @@ class Attribution:
         """Return the result as plain data, ready for JSON; shares as floats beside the exact counts."""
         return {"kind": "attribution", **as_plain(self), "shares": [float(share) for share in self.shares]}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the shares as bars; return the axes. See `treeproof.plots.attribution`."""
+        from treeproof import plots
+
+        return plots.attribution(self, ax)
+
     def _repr_html_(self) -> str:
         return _card(self._title(), self._lines(), self._claim())
 

@@ -53,6 +53,11 @@ class AuditedRow:
     def __str__(self) -> str:
         return f"row {self.row}: {self.label}, {self.finding()}"
 
+    def _repr_html_(self) -> str:
+        return _card(
+            f"Row {self.row}: {self.label}", [self.finding()], f"Necessary: {', '.join(self.necessary) or '-'}."
+        )
+
     def finding(self) -> str:
         """Return what was found, in words."""
         if self.flips is None:

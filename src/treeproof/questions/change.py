@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ import numpy as np
 
 from treeproof.certificate import Certificate, certify_change
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Contrastive, Statistics, as_plain
+from treeproof.explanation import Contrastive, Scales, Statistics, _card, as_plain
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
 from treeproof.questions.costs import Costs
@@ -127,6 +126,9 @@ def make_contrastive(
         _certify=partial(_certify, moves, found.witness, target, features)
         if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
         else None,
+        _scales=Scales(
+            tuple(setting.space.features[f] for f in features), setting.forest.columns, setting.forest.floats
+        ),
     )
 
 
@@ -227,5 +229,15 @@ class Contrastives(Sequence[Contrastive]):
         plain = {**as_plain(self), "changes": [change.to_dict() for change in self.changes]}
         return {"kind": "contrastives", **plain}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which features are in which change, as a matrix; return the axes. See `treeproof.plots.matrix`."""
+        from treeproof import plots
+
+        return plots.matrix(self.changes, ax, complete=True if self.status == "all" and not self.limits else None)
+
     def _repr_html_(self) -> str:
-        return "".join(change._repr_html_() for change in self.changes) + f"<p>{html.escape(self._claim())}</p>"
+        cards = (f"<div>{change._repr_html_()}</div>" for change in self.changes)
+        return "".join([*cards, _card(self._heading(), [], self._claim())])
+
+    def _heading(self) -> str:
+        return f"Instead of {self.label}{'' if self.target is None else f', {self.target}'}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treeproof.errors import InputError
+from treeproof.explanation import _card
 from treeproof.region import Region, read_conditions
 from treeproof.rows import as_rows
 from treeproof.setting import Instance, Setting
@@ -30,6 +31,9 @@ class Coverage:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "coverage", "covered": self.covered, "total": self.total, "share": self.share}
+
+    def _repr_html_(self) -> str:
+        return _card(f"Covers {self}", [], "Counted: how many of the rows satisfy the rule, as the model sees them.")
 
 
 def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from treeproof.explanation import Statistics, Value, _card, _near_ties, _under, as_plain
+from treeproof.explanation import Scales, Statistics, Value, _card, _near_ties, _set_state, _state, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Stays
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -53,6 +53,13 @@ class MostGeneral:
     n_features: int
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return _state(self)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _set_state(self, state)
 
     def __str__(self) -> str:
         return "\n".join([self._title(), *(f"  {condition}" for condition in self.rule), self._claim()])
@@ -75,6 +82,15 @@ class MostGeneral:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "most general", **as_plain(self), "coverage": self.coverage.to_dict()}
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+
+        See `treeproof.plots.explanation`.
+        """
+        from treeproof import plots
+
+        return plots.explanation(self, data, ax)
 
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(condition) for condition in self.rule], self._claim())
@@ -106,4 +122,5 @@ def generalise(setting: Setting, instance: Instance, X: Any, ordering: list[int]
         n_features=space.n_features,
         stats=setting.statistics(memory, start),
         constraints=setting.constraints(found.clauses | widened.clauses),
+        _scales=Scales(tuple(space.features[f] for f in features), setting.forest.columns, setting.forest.floats),
     )

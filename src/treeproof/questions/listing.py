@@ -10,12 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.explanation import Abductive, Contrastive
+from treeproof.explanation import Abductive, Contrastive, _card
 from treeproof.questions.change import make_contrastive
 from treeproof.questions.why import make_abductive
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
 from treeproof.setting import Instance, Setting, check_timeout
+
+_KEPT = 10  # explanations that a card lists
 
 Kind = Literal["abductive", "contrastive", "both"]
 
@@ -24,13 +26,15 @@ class Enumeration(Iterator[Abductive | Contrastive]):
     """Yields explanations as they are found; afterwards `complete` says whether these were all.
 
     `complete` is None while the iteration runs, True when it ended because everything was found, and False when the
-    limit or the deadline came first.
+    limit or the deadline came first. `n_found` counts those that it has yielded.
     """
 
     def __init__(self, results: Callable[[], Iterator[Abductive | Contrastive]], limit: int | None) -> None:
         self.complete: bool | None = None
         self._results = results()
         self._left = math.inf if limit is None else limit
+        self.n_found = 0
+        self._first: list[str] = []
 
     def __iter__(self) -> Enumeration:
         return self
@@ -41,13 +45,43 @@ class Enumeration(Iterator[Abductive | Contrastive]):
         try:
             if self._left > 0:
                 self._left -= 1
-                return next(self._results)
+                found = next(self._results)
+                self.n_found += 1
+                if len(self._first) < _KEPT:
+                    kind = "abductive" if isinstance(found, Abductive) else "contrastive"
+                    self._first.append(f"{kind}: {', '.join(found.feature_names) or 'whatever the input'}")
+                return found
             self.complete = False
         except StopIteration:
             self.complete = True
         except TimeoutError:
             self.complete = False
         raise StopIteration
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which features are in which of the explanations that are still to come; return the axes.
+
+        This runs the iteration to its end, as a loop over it does. To keep the explanations as well, make a list of
+        them first, and pass it to `treeproof.plots.matrix`.
+        """
+        from treeproof import plots
+
+        before = self.n_found
+        found = list(self)
+        return plots.matrix(found, ax, complete=self.complete if before == 0 else None)
+
+    def _repr_html_(self) -> str:
+        n = self.n_found
+        state = {
+            None: "More may come: iterate over it.",
+            True: "Proved: there are no others of the kind asked for.",
+            False: "There may be more: the limit or the time was reached.",
+        }[self.complete]
+        left = [f"... and {n - len(self._first)} more"] if n > len(self._first) else []
+        title = (
+            f"{n} explanation{'s' * (n != 1)} so far" if self.complete is None else f"{n} explanation{'s' * (n != 1)}"
+        )
+        return _card(title, [*self._first, *left], state if n == 0 or self.complete else f"Each is proved. {state}")
 
 
 def enumerate_all(

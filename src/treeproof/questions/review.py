@@ -143,7 +143,7 @@ class Review:
         return {"kind": "review", **as_plain(self)}
 
     def _repr_html_(self) -> str:
-        return _card(self._title(), self._given(), " ".join(line.strip() for line in self._claims()))
+        return _card(self._title(), self._given(), "\n".join(self._claims()))
 
 
 def review(setting: Setting, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, as_plain
+from treeproof.explanation import Changed, Scales, Statistics, Value, _card, _near_ties, _set_state, _state, as_plain
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
 from treeproof.questions.moves import Moves, as_float, joined
@@ -112,6 +112,11 @@ def _result(
         status="constant" if proved is None else "exact" if proved == nearest else "bounds",
         n_features=setting.space.n_features,
         stats=stats,
+        _scales=Scales(
+            tuple(setting.space.features[f] for f in reached.changes) if reached else (),
+            setting.forest.columns,
+            setting.forest.floats,
+        ),
     )
 
 
@@ -151,6 +156,13 @@ class Robustness:
     status: Literal["exact", "constant", "bounds"]
     n_features: int
     stats: Statistics = field(compare=False)
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return _state(self)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _set_state(self, state)
 
     @property
     def proved(self) -> float:
@@ -196,6 +208,12 @@ class Robustness:
             plain[name] = None if exact is None else getattr(self, name)
             plain[f"{name}_exact"] = None if exact is None else str(exact)
         return {"kind": "robustness", **plain}
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
+        from treeproof import plots
+
+        return plots.changes(self, data, ax)
 
     def _repr_html_(self) -> str:
         return _card(self._title(), [str(change) for change in self.changes], self._claim())

@@ -12,7 +12,7 @@ import numpy as np
 
 from treeproof.certificate import Certificate, certify
 from treeproof.errors import InputError
-from treeproof.explanation import Abductive, Statistics
+from treeproof.explanation import Abductive, Scales, Statistics
 from treeproof.oracles.native import Cancel
 from treeproof.query import Domain, Stays, fix
 from treeproof.questions.costs import Costs, make_costs
@@ -109,6 +109,7 @@ def make_abductive(
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
         _certify=None if target is not None else partial(_certify, setting, instance, features, domains, found.status),
+        _scales=Scales(tuple(map(space.features.__getitem__, features)), setting.forest.columns, setting.forest.floats),
     )
 
 

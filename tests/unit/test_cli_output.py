@@ -1,0 +1,230 @@
+"""What commands write: files whole or not at all, JSON on request, cards on a terminal, plain text elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import treeproof as tp
+from treeproof.cli import main, output
+from treeproof.parallel import track
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    forest, patient = tp.examples.heart_disease()
+    tp.save_forest(forest, "m.json")
+    rows = [patient, [0, 1, 0, 80], [0, 0, 1, 60]]
+    lines = [",".join(forest.column_names), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    return ["m.json", "d.csv"]
+
+
+def run(capsys, *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_results_in_a_json_file_are_those_of_the_library(files, capsys, tmp_path):
+    code, out, _ = run(capsys, "explain", *files, "--all", "--out", "r.json")
+    assert (code, out) == (0, "3 rows explained, saved to r.json\n")
+    results = json.loads((tmp_path / "r.json").read_text())
+    forest, patient = tp.examples.heart_disease()
+    assert [r["row"] for r in results] == [0, 1, 2]
+    assert results[0]["feature_names"] == list(tp.Explainer(forest).abductive(patient).feature_names)
+
+
+def test_results_in_a_csv_file(files, capsys, tmp_path):
+    assert run(capsys, "explain", *files, "--all", "--out", "r.csv", "--quiet") == (0, "", "")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text())))
+    assert [row["row"] for row in rows] == ["0", "1", "2"]
+    assert rows[0]["features"] == "blocked-arteries; chest-pain"
+    assert (rows[0]["label"], rows[0]["status"], rows[0]["size"]) == ("Yes", "minimal", "2")
+    code, out, _ = run(capsys, "explain", *files, "--kind", "contrastive", "--out", "c.csv", "--json")
+    assert (code, json.loads(out)) == (0, {"out": "c.csv", "rows": 1, "late": 0})
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "c.csv").read_text()))
+    assert (row["label"], row["new_label"]) == ("Yes", "No")
+    assert "->" in row["explanation"]
+
+
+def test_results_in_a_parquet_file(files, capsys):
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    assert run(capsys, "explain", *files, "--all", "--out", "r.parquet")[0] == 0
+    frame = pd.read_parquet("r.parquet")
+    assert frame["row"].tolist() == [0, 1, 2]
+    assert list(frame["features"][0]) == ["blocked-arteries", "chest-pain"]
+
+
+def test_without_pyarrow_a_parquet_file_is_refused_before_the_work(files, capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, out, err = run(capsys, "explain", "absent.json", files[1], "--out", "r.parquet")
+    assert (code, out) == (2, "")
+    assert "pip install 'treeproof[parquet]'" in err
+    assert not (tmp_path / "r.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"), [("r.txt", "must end in .csv"), ("r", "must end in"), ("no/r.csv", "folder of --out")]
+)
+def test_a_bad_file_name_is_refused_before_the_work(files, capsys, path, message):
+    code, _, err = run(capsys, "explain", "absent.json", files[1], "--out", path)
+    assert code == 2
+    assert message in err
+
+
+def test_an_error_in_the_middle_leaves_the_old_file(files, capsys, tmp_path):
+    (tmp_path / "r.csv").write_text("old")
+    (tmp_path / "d.csv").write_text((tmp_path / "d.csv").read_text() + "0,much,0,0\n")
+    assert run(capsys, "explain", *files, "--all", "--out", "r.csv")[0] == 2
+    assert (tmp_path / "r.csv").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["d.csv", "m.json", "r.csv"]
+
+
+def test_a_deadline_is_told_beside_the_file(files, capsys):
+    code, out, _ = run(capsys, "explain", *files, "--all", "--out", "r.csv", "--timeout", "0")
+    assert code == 1
+    assert "3 not minimal, the time was up" in out
+
+
+def test_labels_of_several_types_share_a_column(monkeypatch, tmp_path):
+    """With --confidence labels are the model's own numbers, and the text 'uncertain'."""
+    frames = []
+
+    class Pandas:
+        @staticmethod
+        def DataFrame(records):
+            frames.append(records)
+            return Pandas
+
+        @staticmethod
+        def to_parquet(buffer, **options):
+            buffer.write(b"PAR1")
+
+    monkeypatch.setattr(output, "_pandas", lambda: Pandas)
+    model = tp.build_forest([tp.split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1])
+    why = tp.Explainer(model).abductive([0])
+    other = tp.Explainer(
+        tp.build_forest([tp.split("a", 0.5, "uncertain", "b")], columns=["a"], classes=["b", "uncertain"])
+    ).abductive([0])
+    output.write_results(str(tmp_path / "r.parquet"), [(0, why), (1, other)])
+    assert [record["label"] for record in frames[0]] == ["0", "uncertain"]
+
+
+def test_every_command_speaks_json(files, capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,class\n" + "".join(f"{i},{i % 7},{int(i > 20)}\n" for i in range(40)))
+    code, out, _ = run(capsys, "train", "t.csv", "--trees", "3", "--json")
+    assert code == 0
+    assert json.loads(out)["out"] == "t.json"
+    code, out, _ = run(capsys, "demo", "--json")
+    assert code == 0
+    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["abductive", "contrastive"] * 2 + ["contrastive"]
+    code, out, _ = run(capsys, "encode", *files, "--json")
+    assert code == 0
+    assert "p cnf" in json.loads(out)["text"]
+    code, out, _ = run(capsys, "encode", *files, "--json", "--out", "q.cnf")
+    assert json.loads(out) == {"row": 0, "format": "dimacs", "out": "q.cnf", "proof": None, "text": None}
+    assert run(capsys, "explain", *files, "--certificate", "certificates")[0] == 0
+    code, out, _ = run(capsys, "check", "certificates/row-0.json", "m.json", "--json")
+    assert code == 0
+    assert json.loads(out)["accepted"] is True
+    (tmp_path / "other.json").write_text((tmp_path / "t.json").read_text())
+    code, out, err = run(capsys, "check", "certificates/row-0.json", "other.json", "--json")
+    assert code == 3
+    assert json.loads(out)["accepted"] is False
+    assert "rejected" in err
+
+
+def test_quiet_commands_give_results_only(files, capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,class\n" + "".join(f"{i},{i % 7},{int(i > 20)}\n" for i in range(40)))
+    assert run(capsys, "train", "t.csv", "--trees", "3", "--quiet") == (0, "", "")
+    assert run(capsys, "explain", *files, "--certificate", "c", "--quiet")[1].startswith("row 0: Yes, because")
+    assert run(capsys, "check", "c/row-0.json", "m.json", "--quiet") == (0, "", "")
+    code, out, _ = run(capsys, "enumerate", *files, "--quiet")
+    assert code == 0
+    assert "complete" not in out
+    assert out.count("{") == 3
+    out = run(capsys, "demo", "--quiet")[1]
+    assert out.startswith("Why?\nYes, because")
+    assert "running example" not in out
+
+
+def on_a_terminal(folder, *words: str, code: int = 0, **environment: str) -> str:
+    """Run a command whose standard output is a terminal of 80 columns."""
+    import pty  # not on every platform
+
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "OMP_NUM_THREADS": "1", **environment}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "treeproof", *words], cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=env
+    )
+    os.close(theirs)
+    read = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        read += part
+    os.close(ours)
+    assert process.wait() == code
+    return read.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_cards_on_a_terminal(files, tmp_path):
+    pytest.importorskip("rich")
+    shown = on_a_terminal(tmp_path, "explain", *files, "--all", NO_COLOR="1")
+    assert shown.count("╭─ row ") == 3
+    assert "Yes, because" in shown
+    assert "\x1b[1mYes, because\x1b[0m" in shown
+    assert shown.count("\x1b[1m") == 3  # the first lines are bold, and nothing else
+    assert "none of them can be dropped" in " ".join(shown.replace("│", " ").split())
+    assert "\x1b[3" in on_a_terminal(tmp_path, "enumerate", *files)  # a colour
+    assert "\x1b" not in on_a_terminal(tmp_path, "explain", *files, "--json")
+    assert on_a_terminal(tmp_path, "explain", *files, TERM="dumb").startswith("row 0: Yes, because")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_only_what_is_proved_is_green(files, tmp_path):
+    pytest.importorskip("rich")
+    green, red = "\x1b[32m", "\x1b[1;31m"
+    assert green + "Proved" in on_a_terminal(tmp_path, "explain", *files)
+    assert red + "Wrong" in on_a_terminal(tmp_path, "ask", "review", *files, "--claim", "chest-pain > 0.5")
+    assert green not in on_a_terminal(tmp_path, "explain", *files, "--timeout", "0", code=1)
+    audited = on_a_terminal(tmp_path, "ask", "audit", *files, "--protected", "chest-pain")
+    assert green not in audited
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path):
+    pytest.importorskip("rich")
+    forest = tp.build_forest(
+        [tp.split("[red]a[/b]", 0.5, "[x]", ":smile:")], columns=["[red]a[/b]"], classes=["[x]", ":smile:"]
+    )
+    tp.save_forest(forest, tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("[red]a[/b]\n1\n")
+    shown = on_a_terminal(tmp_path, "explain", "m.json", "d.csv", NO_COLOR="1")
+    assert ":smile:, because" in shown
+    assert "[red]a[/b] > 0.5" in shown or "0.5 < [red]a[/b]" in shown or "[red]a[/b] >=" in shown
+
+
+def test_progress_has_a_rate_with_and_without_rich(capsys, monkeypatch):
+    assert list(track([1, 2], 2, "counting")) == [1, 2]
+    assert "/s" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert list(track([1, 2], 2, "counting")) == [1, 2]
+    err = capsys.readouterr().err
+    assert "\rcounting 2/2, " in err
+    assert err.endswith("/s   \n")
+    assert list(track(iter([1]), None, "counting")) == [1]
+    assert "\rcounting 1, " in capsys.readouterr().err
