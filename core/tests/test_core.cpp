@@ -644,6 +644,8 @@ void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Out
     CHECK(violates(claim, outcome.label), "the witness violates the claim");
     CHECK(outcome.near_tie || some_goal(c, x, claim, 1),
           "a witness that is not near a tie violates the claim by its sums");
+    CHECK(c.model.n_classes > 2 || !outcome.near_tie || !some_goal(c, x, claim, 1),
+          "between two classes, a witness whose sums violate the claim is not near a tie");
     return;
   }
   const Flags restricted = restricted_of(c, allowed);
@@ -921,7 +923,20 @@ void check_inflate(Random& random, const Case& c) {
     CHECK(allowed_of(c, found.box) == expected, "widening takes the cells that naive widening takes");
     CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
     counts.retaken_inflations += found.retaken > 0;
+    for (const std::size_t x : c.inside(expected)) {
+      if (contains(start, c.points[x]) || !violates(claim, c.labels[x])) continue;
+      bool excluded = false;
+      for (std::size_t k = 0; k < forest.clauses.size(); ++k)
+        excluded = excluded || (found.used_clauses[k] && !keeps(forest, forest.clauses[k], c.points[x]));
+      CHECK(excluded, "the clauses used are enough for the cells that widening takes");
+    }
   }
+  CHECK(inflate(reused, forest, point, claim, box_of(c, start), {}, never_stop, {}).used_clauses ==
+            Flags(forest.clauses.size(), 0),
+        "widening that asks nothing uses no clause");
+  CHECK(explain(reused, forest, point, claim, {}, Flags(point.size(), 1), never_stop).used_clauses ==
+            Flags(forest.clauses.size(), 0),
+        "deletion that asks nothing uses no clause");
   ++counts.inflations;
 
   const Inflation part = inflate(reused, forest, point, claim, box_of(c, start), order,

@@ -282,8 +282,8 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         if len(ranked) > len(names)
         else "",
         f"Of {late} the time was up: perhaps fewer features would do." if late else "",
-        f"{none} rows have no change, or none in time." if none else "",
-        f"{failed} rows could not be explained." if failed else "",
+        f"No change, or none in time: {none} of the rows." if none else "",
+        f"Not explained, because of errors: {failed} of the rows." if failed else "",
     ]
     _say(features, " ".join(filter(None, ["Each is proved." if counted else "", *notes])))
     return np.array([features, lengths])
