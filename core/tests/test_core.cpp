@@ -704,7 +704,19 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
     const auto [allowed, claim] = random_query(random, c);
     const Box box = box_of(c, allowed);
     // With more classes, a table also calls the points near a tie whose label is not certain but keeps the claim.
-    if (table != nullptr) check_outcome(c, allowed, claim, table->decide(box, claim, c.points.front()));
+    if (table != nullptr) {
+      const Point& near = c.points[c.points.size() / 2];
+      const auto changes = [&](const Point& point) {
+        int n_changes = 0;
+        for (std::size_t f = 0; f < point.size(); ++f) n_changes += point[f] != near[f];
+        return n_changes;
+      };
+      const Outcome found = table->decide(box, claim, near);
+      check_outcome(c, allowed, claim, found);
+      for (const std::size_t x : c.inside(allowed))
+        CHECK(!violates(claim, c.labels[x]) || changes(found.witness) <= changes(c.points[x]),
+              "a table's witness changes as few features as possible");
+    }
     if (random.chance(15)) reused.forget();
     const Point home = random_point(random, random.chance(50) ? allowed : c.full());
     const Outcome outcome = reused.decide(box, claim, home, never_stop);

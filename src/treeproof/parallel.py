@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,11 +38,22 @@ def run_parallel(
         return list(track(map(function, tasks), len(tasks), progress))
     with ThreadPoolExecutor(threads) as pool:
         try:
-            return list(track(pool.map(function, tasks), len(tasks), progress))
+            return list(track(_results([pool.submit(function, task) for task in tasks]), len(tasks), progress))
         except BaseException:
             cancel()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
+    """Yield the results in order, and look up several times a second.
+
+    z3 leaves SIGINT so that system calls go on after it: a wait without an end would then never see Ctrl-C.
+    """
+    for future in futures:
+        while not wait([future], timeout=0.1).done:
+            pass
+        yield future.result()
 
 
 def count_jobs(n_jobs: Any) -> int:

@@ -23,7 +23,7 @@ def refresh():
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
 def test_a_page_shows_what_its_code_prints(page):
     text = page.read_text(encoding="utf-8")
-    assert "```python" in text
+    assert "```python" in text or page.stem == "mutants"  # a list, without code
     assert refresh().refreshed(text) == text, "run: python docs/refresh.py"
 
 

@@ -86,6 +86,17 @@ def test_ctrl_c_is_raised_soon_and_leaves_the_explainer_usable(hard, explainer, 
     assert explainer.abductive(X[0], timeout=0.1).status == "sound"
 
 
+def test_ctrl_c_ends_threads_after_z3_was_used_too(hard, explainer):
+    pytest.importorskip("z3")
+    forest, patient = tp.examples.heart_disease()
+    tp.Explainer(forest, oracle="smt").abductive(patient)
+    interrupt_soon()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        explainer.batch(hard[1][:8], n_jobs=2, timeout=20)
+    assert time.monotonic() - start < 5
+
+
 def test_the_number_of_threads_does_not_change_the_results():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 6))
