@@ -48,7 +48,8 @@ def run_parallel(
 def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
     """Yield the results in order, and look up several times a second.
 
-    z3 leaves SIGINT so that system calls go on after it: a wait without an end would then never see Ctrl-C.
+    After z3 had run in the process, a wait without an end did not see Ctrl-C any more, perhaps because system calls
+    then go on after a signal.
     """
     for future in futures:
         while not wait([future], timeout=0.1).done:
