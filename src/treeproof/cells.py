@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -268,19 +269,26 @@ def _sums(forest: Forest) -> Sums:
 
 def _largest_sum(forest: Forest) -> Fraction:
     """Return an upper bound of the absolute class sums at any point."""
-    sums = zip(_sums(forest).start, _largest_terms(forest).T.tolist(), strict=True)
-    return max(sum((Fraction(term) for term in terms if term), Fraction(abs(start))) for start, terms in sums)
+    return _sizes(forest)[0]
 
 
 def _most_terms(forest: Forest) -> int:
     """Return how many numbers that are not 0 are added to a sum at most: in boosting, a tree is of one class only."""
-    return int(np.count_nonzero(_largest_terms(forest), axis=0).max())
+    return _sizes(forest)[1]
 
 
-def _largest_terms(forest: Forest) -> FloatArray:
-    """Return, per tree and sum, the largest absolute value of a leaf."""
-    terms: FloatArray = np.maximum.reduceat(np.abs(forest.values), forest.roots, axis=0)
-    return terms
+_SIZES: WeakKeyDictionary[Forest, tuple[Fraction, int]] = WeakKeyDictionary()
+
+
+def _sizes(forest: Forest) -> tuple[Fraction, int]:
+    """Return the largest sum of absolute values that a class may get, and of how many numbers but 0."""
+    if forest not in _SIZES:
+        # Per tree and sum, the largest absolute value of a leaf; classes are often alike.
+        terms = np.maximum.reduceat(np.abs(forest.values), forest.roots, axis=0)
+        sums = set(zip(map(abs, _sums(forest).start), map(tuple, terms.T.tolist()), strict=True))
+        largest = max(sum((Fraction(term) for term in each if term), Fraction(start)) for start, each in sums)
+        _SIZES[forest] = largest, int(np.count_nonzero(terms, axis=0).max())
+    return _SIZES[forest]
 
 
 def _least_sum(forest: Forest, cut: float) -> Fraction:
