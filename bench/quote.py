@@ -35,7 +35,8 @@ def figures(results: Path = RESULTS) -> str:
     n_instances = sum(record["instances"] for record in records)
     lines = [
         f"On the {len(records)} forests of the paper's Table 1 (100 trees, depth 3 to 8, reproduced node for node) "
-        f"and {n_instances:,} instances, those of the paper; one thread, CPU time, {header['machine']['cpu']}, "
+        f"and {n_instances:,} instances, those of the paper (the first 20 of each forest in the last four rows, the "
+        f"first 10 beside other tools and the paper's encoding); one thread, CPU time, {header['machine']['cpu']}, "
         f"{header['machine']['cores']} cores, {header['date'][:10]}. `bench/results/table1/report.md` has every "
         "forest and every column of the table beside the printed one, `bench/README.md` the commands. One-row "
         f"`predict` of the same forest is the yardstick; it takes {sig(min(predict))} to {sig(max(predict))} ms there.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import treeproof as tp
 from treeproof.build import build_forest, leaf, split
-from treeproof.cells import integer_scores
+from treeproof.cells import integer_scores, rounding_error
 from treeproof.forest import Column, Sums
 
 
@@ -129,3 +130,32 @@ def test_a_sum_that_overflows_reaches_any_cut():
     assert forest.predict([[0], [1]]).tolist() == ["high", "low"]
     for tabulate in (False, True):
         assert tp.Explainer(forest, tabulate=tabulate).abductive([1]).features == (0,)
+
+
+def test_trees_of_one_class_each_round_no_more_than_their_own_number_allows():
+    """In boosting a tree adds to one sum; zeros are added without rounding, and the band counts on that."""
+    met = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n_classes, rounds = 4, 25
+        values = np.float32(rng.choice([0.1, 0.3, 0.7, -0.2, 1e-7], (rounds, n_classes)) * rng.random(n_classes))
+        values[:, 1] = rng.permutation(values[:, 0])  # the same numbers in another order: sums that differ by rounding
+        trees = [leaf((np.eye(n_classes)[k] * float(values[i, k])).tolist()) for i in range(rounds) for k in range(4)]
+        sums = Sums((0.0,) * n_classes, "float32")
+        forest = build_forest(trees, columns=["a"], classes=list(range(n_classes)), vote="sum", sums=sums)
+        found = integer_scores(forest)
+        totals, exact = found.scores.sum(axis=0), [sum(map(Fraction, values[:, k].tolist())) for k in range(n_classes)]
+        label = int(forest.predict_index([[0.0]])[0])
+        size = max(sum(Fraction(float(abs(value))) for value in values[:, k]) for k in range(n_classes))
+        assert rounding_error(forest) == 4 * (rounds + 1) * size / 2**24 + Fraction(4, 2**149)
+        for k in range(n_classes):
+            for c in range(n_classes):
+                lead = int(totals[k] - totals[c])
+                if k != c and lead >= found.theta[k, c] + found.band:
+                    assert label != c
+                    assert exact[k] > exact[c]
+        met += int(abs(int(totals[0] - totals[1])) < found.band)
+        explainer = tp.Explainer(forest, tabulate=False)
+        assert explainer.abductive([0.0]).features == ()
+        assert explainer.abductive([0.0]).label == label
+    assert met == 40, "equal numbers in another order must lie inside the band"
