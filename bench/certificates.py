@@ -10,7 +10,7 @@ DIR holds the datasets as CSV files and ``table1.csv``. The parts, each with a t
 
 Of each forest: bytes of a certificate, also compressed; the time of the plain explanation, of making its certificate
 (timed together with another explanation, which is deducted), of reading the model once, and of the check by
-``treeproof/check.py``; the boxes that a proof closes, median; how often the checker rejects one. Times
+``treeproof/checker.py``; the boxes that a proof closes, median; how often the checker rejects one. Times
 are CPU times. What is compared is timed in turns on the same instances, the first of the paper's; each instance counts
 with the median of its repeats. A ratio of a forest is the ratio of the means over its instances.
 """
@@ -30,7 +30,7 @@ from harness import Row, Table, figure, recipe, run
 
 import treeproof as tp
 from treeproof.bench.timing import ms, take_turns
-from treeproof.check import CheckError, Model, check
+from treeproof.checker import CheckError, Model, check
 from treeproof.files import forest_to_json
 
 LIMIT = 3

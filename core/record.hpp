@@ -1,5 +1,5 @@
 // The record of a proof: a split tree of a box whose leaves say why they are closed. Anyone can check it with the forest
-// alone (treeproof/check.py does); the search that found it need not be trusted.
+// alone (treeproof/checker.py does); the search that found it need not be trusted.
 //
 // Written in preorder as one list of integers. Boxes are cells, as in Forest.
 //

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import treeproof as tp
 from generators import random_clauses, random_forest, random_query, random_row
 from treeproof.cells import CellForest
-from treeproof.check import CheckError
+from treeproof.checker import CheckError
 from treeproof.files import forest_to_json
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle

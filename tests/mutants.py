@@ -386,7 +386,7 @@ def main() -> int:
         def slowly(mutant: Mutant) -> bool:
             if args.quick or mutant.id < 0:
                 return False
-            return core.catches_slowly(mutant) or package.catches((CAMPAIGN, UNIT + "check.py"), 180, str(mutant.id))
+            return core.catches_slowly(mutant) or package.catches((CAMPAIGN, UNIT + "checker.py"), 180, str(mutant.id))
 
         for mutant in chosen(core.mutants):
             judge(mutant, core.catches, slowly)

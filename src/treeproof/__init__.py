@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from treeproof import examples, plots
 from treeproof.build import build_forest, isin, leaf, split
+from treeproof.certificate import Certificate, check
+from treeproof.checker import Checked, CheckError
 from treeproof.compare import ComparedRow, Comparison, compare
 from treeproof.errors import (
     ForestFormatError,
@@ -52,7 +54,10 @@ __all__ = [
     "Attribution",
     "Audit",
     "AuditedRow",
+    "Certificate",
     "Changed",
+    "CheckError",
+    "Checked",
     "Column",
     "ComparedRow",
     "Comparison",
@@ -84,6 +89,7 @@ __all__ = [
     "UnsupportedQueryError",
     "Verdict",
     "build_forest",
+    "check",
     "compare",
     "examples",
     "import_model",

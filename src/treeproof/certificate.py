@@ -1,6 +1,6 @@
 """Certificates: explanations that travel with their proof, for people who trust neither the solver nor the C++ core.
 
-A certificate is a JSON document (docs/certificates.md describes it); `treeproof.check` is the checker, one file that
+A certificate is a JSON document (docs/certificates.md describes it); `treeproof.checker` is the checker, one file that
 imports nothing of this package. Making one asks the native oracle once more for the proof, and for witnesses.
 """
 
@@ -14,14 +14,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from treeproof import checker
 from treeproof.cells import CellForest
-from treeproof.check import Checked, check
+from treeproof.checker import Checked, Model
 from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
-from treeproof.files import forest_to_json, write_whole
+from treeproof.files import FORMAT, forest_to_json, load_model, write_whole
 from treeproof.forest import Forest, Rows
+from treeproof.importers import import_model
 from treeproof.oracles.native import NativeOracle, Proof
 from treeproof.query import Cells, Claim, Domain, Never, Query, Stays, fix
 from treeproof.setting import Instance, Setting
@@ -44,7 +47,7 @@ class Certificate:
 
     def check(self) -> Checked:
         """Check the certificate with the independent checker; CheckError if it fails."""
-        return check(self.text, forest_to_json(self.forest))
+        return checker.check(self.text, forest_to_json(self.forest))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, compressed if the file ends in .gz or the document is large; whole or not at all."""
@@ -54,6 +57,51 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self.document['claim']}, {len(self.text):,} bytes)"
+
+
+def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
+    """Check a certificate against a model with the independent checker; `CheckError` says why it is rejected.
+
+    Parameters
+    ----------
+    certificate : Certificate, dict, or path
+        What ``why.certificate()`` returned, its document, or the file that it was saved to.
+    model : fitted model, Forest, path, or treeproof.checker.Model
+        The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
+        imported first, by the package. ``Model(text)`` is read only once for many certificates.
+    trust : bool
+        Whether a model in a pickle may be read, which can run any code its author put in.
+
+    Returns
+    -------
+    Checked
+        In words, what is proved.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> print(tp.check(tp.Explainer(forest).abductive(patient).certificate(), forest))
+    Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
+      0.5 < blocked-arteries
+      0.5 < chest-pain
+    """
+    if isinstance(certificate, Certificate):
+        certificate = certificate.document
+    elif isinstance(certificate, str | os.PathLike):
+        certificate = checker.read(certificate)
+    return checker.check(certificate, model if isinstance(model, Model) else _model_text(model, trust))
+
+
+def _model_text(model: Any, trust: bool) -> str:
+    """Return the model as the checker reads it: a file in that form as it is, without being interpreted."""
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        text = path.read_text(encoding="utf-8") if path.suffix == ".json" else ""
+        if f'"{FORMAT}"' in text[:200]:
+            return text
+        model = load_model(path, trust=trust)
+    return forest_to_json(model if isinstance(model, Forest) else import_model(model))
 
 
 _FINGERPRINTS: WeakKeyDictionary[Forest, str] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof import statements
-from treeproof.check import CheckError
+from treeproof.checker import CheckError
 from treeproof.constraints import read_declarations
 from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.explanation import Abductive, Contrastive, Verdict
@@ -95,7 +95,7 @@ class Explainer:
     domain
         ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
     verify
-        Whether the independent checker of ``treeproof.check`` must accept every answer before it is returned: the
+        Whether the independent checker of ``treeproof.checker`` must accept every answer before it is returned: the
         certificate of an abductive explanation, and every answer of the oracle behind any other question. Slow.
     oracle
         ``"native"`` (default), ``"sat"`` (majority vote only), ``"smt"`` (needs z3) or ``"brute"`` (tiny forests).

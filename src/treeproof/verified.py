@@ -10,8 +10,8 @@ import numpy as np
 
 from treeproof.cells import CellForest
 from treeproof.certificate import describe, proof_of
-from treeproof.check import CheckError, Model, Proof
-from treeproof.check import Space as CheckedSpace
+from treeproof.checker import CheckError, Model, Proof
+from treeproof.checker import Space as CheckedSpace
 from treeproof.errors import InternalError
 from treeproof.files import forest_to_json
 from treeproof.oracles.native import NativeOracle

@@ -12,7 +12,7 @@ import treeproof as tp
 from families import random_case
 from generators import THRESHOLDS, random_forest, random_row, random_sums
 from treeproof.build import build_forest, leaf, split
-from treeproof.check import CheckError, check
+from treeproof.checker import CheckError, check
 from treeproof.files import forest_to_json
 from treeproof.forest import Sums
 

@@ -143,6 +143,20 @@ def test_every_command_speaks_json(files, capsys, tmp_path):
     assert "rejected" in err
 
 
+def test_check_copies_the_checker_which_runs_alone(files, capsys, tmp_path):
+    assert run(capsys, "explain", *files, "--certificate", "c", "--quiet")[0] == 0
+    code, out, _ = run(capsys, "check", "--copy", "alone.py")
+    assert code == 0
+    assert "python alone.py" in out
+    alone = [sys.executable, "-I", "alone.py", "c/row-0.json", "m.json"]
+    ran = subprocess.run(alone, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == run(capsys, "check", "c/row-0.json", "m.json", "--copy", "again.py")[1]
+    assert (tmp_path / "again.py").read_bytes() == (tmp_path / "alone.py").read_bytes()
+    code, _, err = run(capsys, "check", "c/row-0.json")
+    assert code == 2
+    assert "check needs a certificate and the model" in err
+
+
 def test_quiet_commands_give_results_only(files, capsys, tmp_path):
     (tmp_path / "t.csv").write_text("a,b,class\n" + "".join(f"{i},{i % 7},{int(i > 20)}\n" for i in range(40)))
     assert run(capsys, "train", "t.csv", "--trees", "3", "--quiet") == (0, "", "")

@@ -11,7 +11,7 @@ SOURCE = Path(treeproof.__file__).parent
 
 # From the first stage to the last. Modules on one line may not import each other, except inside one folder.
 STAGES = [
-    {"errors", "check"},
+    {"errors", "checker"},
     {"floats"},
     {"forest"},
     {"rows", "build", "majority", "parallel", "rules", "statements"},

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import treeproof
-from treeproof.check import CheckError, check, read
+from treeproof import checker
+from treeproof.certificate import check
+from treeproof.checker import CheckError
 from treeproof.cli import ask, completion, demo, train
 from treeproof.cli.choose import add_rows, chosen_rows
 from treeproof.cli.common import about, add_output, add_question, add_search, load, sat_options, say_result, target_of
@@ -22,8 +24,7 @@ from treeproof.cli.show import say, say_card, say_found, shows_progress, termina
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive
-from treeproof.files import forest_to_json, load_model, save_forest, write_whole
-from treeproof.importers import import_model
+from treeproof.files import save_forest, write_whole
 from treeproof.oracles.sat import to_drat
 from treeproof.parallel import track
 
@@ -88,10 +89,12 @@ def _parser(benchmarks: bool) -> argparse.ArgumentParser:
     ask.add_commands(partial(_add_command, asks.add_subparsers(title="questions", metavar="QUESTION")))
 
     checks = command("check", "check a certificate with the independent checker", _check)
-    checks.add_argument("certificate", help="file that --certificate wrote (.json, also compressed)")
-    checks.add_argument("model", help="the model it is about: a forest as .json, or what explain takes")
+    checks.add_argument("certificate", nargs="?", help="file that --certificate wrote (.json, also compressed)")
+    checks.add_argument("model", nargs="?", help="the model it is about: a forest as .json, or what explain takes")
     checks.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
-
+    checks.add_argument(
+        "--copy", metavar="FILE", help="write the checker itself there: one file, for a machine without treeproof"
+    )
     add_output(checks)
 
     encode = command("encode", "write a query about a row as DIMACS or SMT-LIB", _encode)
@@ -207,12 +210,17 @@ def _write_certificate(folder: Path, index: int, result: Any) -> None:
 
 
 def _check(args: argparse.Namespace) -> int:
-    text = Path(args.model).read_text(encoding="utf-8") if args.model.endswith(".json") else ""
-    if '"treeproof-forest"' not in text[:200]:
-        text = forest_to_json(import_model(load_model(args.model, trust=args.trust)))
+    if args.copy:
+        write_whole(args.copy, Path(checker.__file__).read_bytes())
+        if not args.quiet and not args.certificate:
+            say(f"the checker is in {args.copy}; run it as: python {args.copy} certificate.json forest.json")
+        if not args.certificate:
+            return 0
+    if not args.certificate or not args.model:
+        raise InputError("check needs a certificate and the model it is about: treeproof check CERTIFICATE MODEL.")
     try:
-        checked = check(read(args.certificate), text)
-    except (CheckError, ValueError, EOFError) as error:
+        checked = check(args.certificate, args.model, trust=args.trust)
+    except CheckError as error:
         if args.json:
             say(json.dumps({"accepted": False, "reason": str(error)}))
         sys.stderr.write(f"treeproof: rejected: {error}\n")

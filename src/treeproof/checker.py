@@ -4,7 +4,7 @@ It trusts neither the solver nor the C++ core nor the rest of the package, and i
 (the JSON of a treeproof Forest) and the certificate, evaluates the model where the certificate names inputs, and
 recomputes every bound. What it relies on is stated below, in the order in which it is used. Run it alone:
 
-    python check.py certificate.json forest.json
+    python checker.py certificate.json forest.json
 
 The claim. With some features kept in some of their cells, whatever the others are, the model's label stays. A cell is a
 set of values that no split of the model tells apart; `Feature.left_cells` checks that it is. Or: a change of some
@@ -46,6 +46,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -824,7 +825,7 @@ def parse(text: str | bytes) -> Any:
     return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
 
 
-def read(path: str) -> Any:
+def read(path: str | PathLike[str]) -> Any:
     """Return the JSON in a file, which may be compressed by gzip."""
     content = Path(path).read_bytes()
     try:

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import math
+import pickle
 import shutil
 import subprocess
 import sys
@@ -20,12 +21,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from generators import random_forest, random_row
-from treeproof import check as check_module
+from treeproof import checker as check_module
 from treeproof.build import build_forest, leaf, split
-from treeproof.check import BROKEN, EVALUATED, LARGEST, ORDERED, PRICES, RIVAL, CheckError, Model, check, read
+from treeproof.checker import BROKEN, EVALUATED, LARGEST, ORDERED, PRICES, RIVAL, CheckError, Model, check, read
 from treeproof.files import forest_from_json, forest_to_json
 from treeproof.floats import FLOAT32, FLOATS
 from treeproof.forest import Column, Forest, Sums
@@ -704,13 +707,13 @@ def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
     }
     assert names <= sys.stdlib_module_names
     document, model = stump()
-    shutil.copy(CHECKER, tmp_path / "check.py")
+    shutil.copy(CHECKER, tmp_path / "checker.py")
     (tmp_path / "model.json").write_text(model, encoding="utf-8")
     (tmp_path / "right.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "wrong.json.gz").write_bytes(gzip.compress(json.dumps({**document, "label": 1}).encode()))
 
     def run(certificate: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-I", "check.py", certificate, "model.json"]
+        command = [sys.executable, "-I", "checker.py", certificate, "model.json"]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
 
     right, wrong = run("right.json"), run("wrong.json.gz")
@@ -718,3 +721,26 @@ def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
     assert right.stdout.startswith("Checked: a forces the label 0; it cannot be dropped (1 closed box).")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "Rejected: The model gives the instance the label 0, not 1.\n"
+
+
+def test_check_takes_a_certificate_or_its_file_and_the_model_in_any_form(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    fitted = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
+    explainer = tp.Explainer(fitted)
+    certificate = explainer.abductive(X[0]).certificate()
+    certificate.save(tmp_path / "certificate.json.gz")
+    tp.save_forest(explainer.forest, tmp_path / "forest.json")
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(fitted))
+    expected = certificate.check()
+    for form in (certificate, certificate.document, tmp_path / "certificate.json.gz"):
+        for model in (fitted, explainer.forest, tmp_path / "forest.json", str(tmp_path / "forest.json")):
+            assert tp.check(form, model) == expected
+    assert tp.check(certificate, Model(forest_to_json(explainer.forest))) == expected
+    assert tp.check(certificate, tmp_path / "model.pkl", trust=True) == expected
+    with pytest.raises(tp.UnsafeFileError):
+        tp.check(certificate, tmp_path / "model.pkl")
+    other = RandomForestClassifier(5, max_depth=3, random_state=1).fit(X, y)
+    with pytest.raises(tp.CheckError, match="about another model"):
+        tp.check(certificate, other)
+    with pytest.raises(FileNotFoundError):
+        tp.check(tmp_path / "none.json", fitted)
