@@ -15,22 +15,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from treeproof import checker
 from treeproof.cells import CellForest
-from treeproof.checker import Checked, Model
+from treeproof.checker import LISTED, RIVAL, Checked, Model
 from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
 from treeproof.files import FORMAT, forest_to_json, load_model, write_whole
 from treeproof.forest import Forest, Rows
 from treeproof.importers import import_model
 from treeproof.oracles.native import NativeOracle, Proof
-from treeproof.query import Cells, Claim, Domain, Never, Query, Stays, fix
+from treeproof.query import Cells, Claim, Domain, Entailed, Never, Query, Refuted, Stays, fix, violates
 from treeproof.setting import Instance, Setting
-from treeproof.space import NumericFeature, Space, ValueFeature
+from treeproof.space import Feature, NumericFeature, Space, ValueFeature
 
 COMPRESS_FROM = 2**16  # bytes
+LIST_UP_TO = 128  # points: these take the checker some milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,100 +105,170 @@ def _model_text(model: Any, trust: bool) -> str:
     return forest_to_json(model if isinstance(model, Forest) else import_model(model))
 
 
-_FINGERPRINTS: WeakKeyDictionary[Forest, str] = WeakKeyDictionary()
-_FEATURES: WeakKeyDictionary[Space, list[dict[str, Any]]] = WeakKeyDictionary()
-
-
 def fingerprint(forest: Forest) -> str:
     """Return what identifies a forest: the SHA-256 of its JSON."""
-    if forest not in _FINGERPRINTS:
-        _FINGERPRINTS[forest] = hashlib.sha256(forest_to_json(forest).encode()).hexdigest()
-    return _FINGERPRINTS[forest]
+    return hashlib.sha256(forest_to_json(forest).encode()).hexdigest()
 
 
-def _features(space: Space) -> list[dict[str, Any]]:
-    if space not in _FEATURES:
-        _FEATURES[space] = [_feature(feature) for feature in space.features]
-    return _FEATURES[space]
+Other = TypeVar("Other", Refuted, frozenset[int])
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest(Generic[Other]):
+    """Why no set costs less: the features' costs in whole units (None: each costs 1), and what every set must meet.
+
+    A set of features that forces the claim meets what differs from the instance in each of these witnesses; a change
+    meets each of these sets, which force the claim.
+    """
+
+    costs: list[int] | None
+    others: tuple[Other, ...]
 
 
 def certify(
-    setting: Setting, instance: Instance, domains: Mapping[int, Domain], *, minimal: bool, deadline: float | None = None
+    setting: Setting,
+    instance: Instance,
+    claim: Claim,
+    domains: Mapping[int, Domain],
+    *,
+    minimal: bool,
+    widest: bool = False,
+    cheapest: Cheapest[Refuted] | None = None,
+    deadline: float | None = None,
 ) -> Certificate:
-    """Return a certificate that `domains`, kept features and their cells, force the label of the instance.
+    """Return a certificate that `domains`, kept features and their cells, force the claim.
 
-    With `minimal`, also witnesses that no feature can be dropped.
+    With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
+    with `cheapest`, that no other features cost less.
     """
-    cells, space = setting.cells, setting.space
-    oracle = _native(setting)
+    cells, oracle = setting.cells, _native(setting)
     box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
-    proof = _prove(oracle, cells, Query(box, Stays(instance.label), deadline, instance.point))
+    proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
     dropped = sorted(domains) if minimal else []
-    found = oracle.witnesses(box, instance.label, instance.point, dropped, deadline)
-    if not all(found):
-        raise _unproved(deadline)
-    common, near = _common(setting, instance), instance.row.tolist()
-    rows = [_row(space, point, instance, near, common["instance"]) for point in found]
+    common, near = _common(setting, instance, claim), instance.row.tolist()
+
+    def refuted(f: int, domain: Domain) -> Cells:
+        """Return a point of the box, but for one feature, that breaks the claim."""
+        answer = oracle.decide(Query((*box[:f], domain, *box[f + 1 :]), claim, deadline, instance.point))
+        return answer.witness if isinstance(answer, Refuted) else ()
+
+    def row(point: Cells) -> list[Any]:
+        if not point:
+            raise _unproved(deadline)
+        return _row(setting.space, point, instance, near, common["instance"])
+
+    if isinstance(claim, Stays):
+        found = oracle.witnesses(box, claim.label, instance.point, dropped, deadline)
+    else:
+        found = [refuted(f, cells.full[f]) for f in dropped]
+
+    def beside(f: int) -> list[Any]:
+        """Return a row in each cell by which the condition on a feature may be widened."""
+        return [row(refuted(f, cells.only(f, (cell,)))) for cell in _beside(setting.space.features[f], domains[f])]
+
     document = {
         **common,
         "claim": "minimal" if minimal else "sufficient",
         "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
-        "witnesses": {str(f): row for f, row in zip(dropped, rows, strict=True)},
+        "witnesses": {str(f): row(point) for f, point in zip(dropped, found, strict=True)},
+        "wider": {str(f): beside(f) for f in sorted(domains)} if widest else None,
+        "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
         "proof": proof,
     }
     return Certificate(document, setting.forest)
 
 
 def certify_change(
-    setting: Setting, instance: Instance, features: Iterable[int], witness: Rows, claim: Claim, deadline: float | None
+    setting: Setting,
+    instance: Instance,
+    claim: Claim,
+    features: Iterable[int],
+    witness: Rows,
+    *,
+    cheapest: Cheapest[frozenset[int]] | None = None,
+    deadline: float | None = None,
 ) -> Certificate:
-    """Return a certificate that a change of the features violates the claim, and with any of them kept none does."""
-    cells, changed = setting.cells, sorted(features)
-    oracle = _native(setting)
-    proofs = {}
-    for kept in changed:
-        free = set(changed) - {kept}
-        box = fix(cells, instance.point, (f for f in range(cells.n_features) if f not in free))
-        proofs[str(kept)] = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
+    """Return a certificate that a change of the features violates the claim, and with any of them kept none does.
+
+    With `cheapest`, also that no change costs less.
+    """
+    cells, changed = setting.cells, frozenset(features)
+    everything, oracle = frozenset(range(cells.n_features)), _native(setting)
+
+    def proof(kept: frozenset[int]) -> dict[str, Any]:
+        return _prove(oracle, cells, Query(fix(cells, instance.point, kept), claim, deadline, instance.point))
+
+    minimum = cheapest and {
+        "costs": cheapest.costs,
+        "reasons": [{"features": sorted(reason), "proof": proof(reason)} for reason in cheapest.others],
+    }
     document = {
-        **_common(setting, instance),
+        **_common(setting, instance, claim),
         "claim": "change",
-        "changed": changed,
-        "target": claim.label if isinstance(claim, Never) else None,
+        "changed": sorted(changed),
         "witness": [_hex(value) for value in witness.tolist()],
-        "proofs": proofs,
+        "minimum": minimum,
+        "proofs": {str(f): proof(everything - changed | {f}) for f in sorted(changed)},
     }
     return Certificate(document, setting.forest)
 
 
+_ORACLES: WeakKeyDictionary[Setting, NativeOracle] = WeakKeyDictionary()  # of settings with another oracle
+
+
 def _native(setting: Setting) -> NativeOracle:
-    return setting.oracle if isinstance(setting.oracle, NativeOracle) else NativeOracle(setting.cells)
+    if isinstance(setting.oracle, NativeOracle):
+        return setting.oracle
+    if setting not in _ORACLES:
+        _ORACLES[setting] = NativeOracle(setting.cells)
+    return _ORACLES[setting]
 
 
-def _common(setting: Setting, instance: Instance) -> dict[str, Any]:
-    """Return what every certificate says: which model, which space, which instance."""
-    features, clauses = describe(setting.space, setting.cells)
+_SAME: WeakKeyDictionary[Setting, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a setting say
+
+
+def _common(setting: Setting, instance: Instance, claim: Claim) -> dict[str, Any]:
+    """Return what every certificate says: which model, which space, which instance, what is claimed of it."""
+    if setting not in _SAME:
+        features, clauses = describe(setting.space, setting.cells)
+        same = {"format": "treeproof-certificate", "version": 1, "model": fingerprint(setting.forest)}
+        _SAME[setting] = {**same, "features": features, "clauses": clauses}
     return {
-        "format": "treeproof-certificate",
-        "version": 1,
-        "model": fingerprint(setting.forest),
-        "features": features,
-        "clauses": clauses,
+        **_SAME[setting],
         "instance": [_hex(value) for value in instance.row.tolist()],
         "label": instance.label,
+        "target": claim.label if isinstance(claim, Never) else None,
     }
 
 
 def _prove(oracle: NativeOracle, cells: CellForest, query: Query) -> dict[str, Any]:
+    """Return the proof of a query that holds: a box of few points is listed, a larger one split and bounded."""
+    if math.prod(map(len, query.domains)) <= LIST_UP_TO and isinstance(oracle.decide(query), Entailed):
+        return listed(cells, query.claim)
     proof = oracle.prove(query)
     if proof is None:
         raise _unproved(query.deadline)
     return proof_of(oracle, cells, proof)
 
 
+def listed(cells: CellForest, claim: Claim) -> dict[str, Any]:
+    """Return the proof that asks the checker to evaluate every point."""
+    excluded = [k for k in range(cells.n_classes) if violates(claim, k)]
+    return {"unit": 0, "steps": [number for k in excluded for number in (RIVAL, k, LISTED)], "tables": []}
+
+
+def _beside(feature: Feature, domain: Domain) -> list[int]:
+    """Return the cells by which a condition may be widened: of numbers the next ones, of values all others."""
+    others = (cell for cell in range(feature.n_cells) if cell not in domain)
+    if isinstance(feature, ValueFeature):
+        return list(others)
+    return [cell for cell in others if cell - 1 in domain or cell + 1 in domain]
+
+
 def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:
     """Return the features and the clauses of a space, as a certificate has them."""
-    return _features(space), [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
+    features = [_feature(feature) for feature in space.features]
+    return features, [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
 
 
 def proof_of(oracle: NativeOracle, cells: CellForest, proof: Proof) -> dict[str, Any]:

@@ -6,14 +6,14 @@ recomputes every bound. What it relies on is stated below, in the order in which
 
     python checker.py certificate.json forest.json
 
-The claim. With some features kept in some of their cells, whatever the others are, the model's label stays. A cell is a
-set of values that no split of the model tells apart; `Feature.left_cells` checks that it is. Or: a change of some
-features alone gives another label, and with any one of them kept as it is, none does. "Whatever" means every input of
-the space that the certificate declares. `Checked` says in words what was proved: the conditions, and how the space is
-narrower than what the model takes.
+The claim. With some features kept in some of their cells, whatever the others are, the model's label stays (or never
+becomes a `target`). A cell is a set of values that no split of the model tells apart; `Feature.left_cells` checks that
+it is. Or: a change of some features alone gives another label (the target), and with any one of them kept as it is,
+none does. "Whatever" means every input of the space that the certificate declares. `Checked` says in words what was
+proved: the conditions, and how the space is narrower than what the model takes.
 
 The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the
-box in two by one feature. A leaf is closed by one of three reasons:
+box in two by one feature. A leaf is closed by one of four reasons:
 
   prices      Every split n of the model has two prices, alpha_n, beta_n >= 0. A tree pays alpha_n where it goes left at
               n and beta_n where it goes right; a cell of a feature earns what all splits of that feature pay for it. At
@@ -22,9 +22,14 @@ box in two by one feature. A leaf is closed by one of three reasons:
               is at least the value at every point. If that is too little for k to win, k does not win.
   evaluated   Every tree has one value left in the box; the model's own arithmetic on these values gives another label.
   broken      A rule between features, declared by the person who asked, is broken in the whole box.
+  listed      The box has few points; each is evaluated.
 
 The witnesses. For each kept feature an input that agrees with the conditions on all other kept features and has another
-label: none of the features can be dropped.
+label: none of the features can be dropped. If that input lies in the cell next to the condition, it cannot be widened.
+
+The smallest. An input with another label differs from the instance in some features; every set of features that forces
+the label has one of these. So it costs at least as much as the cheapest features that meet all such sets (`_is_met`).
+Likewise every change has a feature of each set of features that is proved to force the label.
 
 Exactness. Leaf values are floats, which are fractions of integers; sums and bounds are computed as such. The model adds
 in float32 or float64, which rounds: its sums keep the order of exact sums that differ by more than `Model.error`, a
@@ -50,17 +55,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-RIVAL, ORDERED, SET, PRICES, EVALUATED, BROKEN = range(1, 7)
-LENGTHS = {PRICES: 3, EVALUATED: 0, BROKEN: 1}  # of the steps that close a box: how many numbers follow
+RIVAL, ORDERED, SET, PRICES, EVALUATED, BROKEN, LISTED = range(1, 8)
+LENGTHS = {PRICES: 3, EVALUATED: 0, BROKEN: 1, LISTED: 0}  # of the steps that close a box: how many numbers follow
 PURE, EXACT, ROUNDED = range(3)  # leaves: a vote for one class; other values that add up exactly; all others
 UNIT = {"float32": 24, "float64": 53}  # a sum is rounded by at most 2**-this of its size
 SMALLEST = {"float32": 149, "float64": 1074}  # every number is a multiple of 2**-this
 LARGEST = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
 MOST_BYTES = 2**30  # of an unpacked certificate
+MOST_POINTS = 2**16  # of a box that is listed
+MOST_STEPS = 10**6  # of a search for features that meet all sets
 
 CERTIFICATE_KEYS = {"format", "version", "model", "features", "clauses", "instance", "label", "claim"}
-REASON_KEYS = CERTIFICATE_KEYS | {"box", "witnesses", "proof"}
-CHANGE_KEYS = CERTIFICATE_KEYS | {"changed", "target", "witness", "proofs"}
+CERTIFICATE_KEYS |= {"target", "minimum"}
+REASON_KEYS = CERTIFICATE_KEYS | {"box", "witnesses", "wider", "proof"}
+CHANGE_KEYS = CERTIFICATE_KEYS | {"changed", "witness", "proofs"}
 MODEL_KEYS = {"format", "version", "vote", "classes", "columns", "importances", "subsets", "roots", "feature"}
 MODEL_KEYS |= {"subset", "left", "right", "threshold", "values"}
 NEW_MODEL_KEYS = {"missing_left", "numbers", "sums"}  # since version 2
@@ -120,39 +128,68 @@ def _check(certificate: Any, model: Model) -> Checked:
     row, at = space.point(certificate["instance"], "The instance")
     label, given = model.label(row), certificate["label"]
     require(type(given) is int and given == label, f"The model gives the instance the label {label}, not {given!r}.")
+    target = certificate["target"]
+    known = target is None or (type(target) is int and 0 <= target < model.n_classes and target != label)
+    require(known, f"The target must be the index of another class, or null, not {target!r}.")
+    excluded = set(range(model.n_classes)) - {label} if target is None else {target}
     if claim == "change":
-        return _check_change(certificate, space, row, at, label)
-    return _check_reason(certificate, space, at, label)
+        return _check_change(certificate, space, row, at, excluded)
+    return _check_reason(certificate, space, at, label, excluded)
 
 
-def _check_reason(certificate: Any, space: Space, instance: list[int], label: int) -> Checked:
-    """Features whose conditions force the label; if they are said to be minimal, none can be dropped."""
+def _check_reason(certificate: Any, space: Space, instance: list[int], label: int, excluded: set[int]) -> Checked:
+    """Features whose conditions exclude labels; if they are said to be minimal, none can be dropped."""
     minimal, model = certificate["claim"] == "minimal", space.model
     kept = {f: space.mask(f, cells) for f, cells in space.by_feature(certificate["box"]).items()}
     inside = all(mask >> instance[f] & 1 for f, mask in kept.items())
     require(inside, "The instance lies outside the claimed conditions.")
     box = [kept.get(f, feature.all) for f, feature in enumerate(space.features)]
-    leaves = Proof(space, certificate["proof"]).check(box, set(range(model.n_classes)) - {label})
-    witnesses = space.by_feature(certificate["witnesses"])
-    expected = set(kept) if minimal else set()
-    require(set(witnesses) == expected, "There must be a witness for each feature of a minimal set, and for no other.")
-    for f, given in witnesses.items():
+    leaves = Proof(space, certificate["proof"]).check(box, excluded)
+
+    def cell_of_witness(f: int, given: Any) -> int:
+        """Return the cell that a witness has for a feature; it must break the condition on this one alone."""
         row, at = space.point(given, f"The witness of feature {f}")
         for other, mask in kept.items():
             allowed = other == f or mask >> at[other] & 1
             require(allowed, f"The witness of feature {f} leaves the condition on {other} too.")
-        require(model.label(row) != label, f"The witness of feature {f} has the same label as the instance.")
+        got = model.label(row)
+        require(got in excluded, f"The witness of feature {f} shows nothing: it has the label {got}.")
+        return at[f]
+
+    witnesses, wider = space.by_feature(certificate["witnesses"]), certificate["wider"]
+    expected = set(kept) if minimal else set()
+    require(set(witnesses) == expected, "There must be a witness for each feature of a minimal set, and for no other.")
+    for f, given in witnesses.items():
+        cell_of_witness(f, given)
+    if wider is not None:
+        by_feature = space.by_feature(wider)
+        require(set(by_feature) == set(kept), "There must be witnesses beside each condition, and beside no other.")
+        for f, rows in by_feature.items():
+            beside = space.features[f].beside(kept[f]) - {cell_of_witness(f, row) for row in rows}
+            require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
     names = ", ".join(space.features[f].name for f in sorted(kept)) or "no feature at all"
-    text = f"{names} force{'s' * (len(kept) < 2)} the label {model.classes[label]}"
+    one = len(kept) < 2
+    text = f"{names} force{'s' * one} the label {model.classes[label]}"
+    if certificate["target"] is not None:
+        text = f"{names} rule{'s' * one} out the label {model.classes[certificate['target']]}"
     if minimal and kept:
-        text += "; it cannot be dropped" if len(kept) == 1 else "; none of them can be dropped"
+        text += "; it cannot be dropped" if one else "; none of them can be dropped"
+    if wider is not None and kept:
+        text += "; its condition cannot be widened" if one else "; no condition can be widened"
+    if certificate["minimum"] is not None:
+        costs, changes = _read_minimum(certificate["minimum"], "changes", space)
+        sets = []
+        for given in changes:
+            row, at = space.point(given, "A change")
+            require(model.label(row) in excluded, "A change does not have another label.")
+            sets.append(sum(1 << f for f, cell in enumerate(at) if cell != instance[f]))
+        text += _no_cheaper(sets, costs, set(kept), space)
     return Checked(text, leaves, [space.features[f].text(kept[f]) for f in sorted(kept)], space.declared())
 
 
-def _check_change(certificate: Any, space: Space, old: list[float], instance: list[int], label: int) -> Checked:
-    """Features whose change alone gives another label, or the target; with any of them kept, that is impossible."""
+def _check_change(certificate: Any, space: Space, old: list[float], instance: list[int], excluded: set[int]) -> Checked:
+    """Features whose change alone gives an excluded label; with any of them kept, that is impossible."""
     target, model = certificate["target"], space.model
-    require(target is None or type(target) is int, "The target must be the index of a class, or null.")
     changed = {space.index(f) for f in certificate["changed"]}
     require(len(changed) == len(certificate["changed"]), "A feature is changed twice.")
     new, _ = space.point(certificate["witness"], "The witness")
@@ -160,20 +197,74 @@ def _check_change(certificate: Any, space: Space, old: list[float], instance: li
     kept = all(new[c] == old[c] or (math.isnan(new[c]) and math.isnan(old[c])) for c in others)
     require(kept, "The witness changes other features.")
     got = model.label(new)
-    require(got != label and target in (None, got), f"The witness has the label {got}.")
+    require(got in excluded, f"The witness has the label {got}.")
     proofs = space.by_feature(certificate["proofs"])
     require(set(proofs) == changed, "There must be a proof for each changed feature, and for no other.")
-    excluded = set(range(model.n_classes)) - {label} if target is None else {target}
-    leaves = 0
-    for f, proof in proofs.items():
-        free = changed - {f}
-        box = [feature.all if g in free else 1 << instance[g] for g, feature in enumerate(space.features)]
-        leaves += Proof(space, proof).check(box, excluded)
+
+    def check_with_free(free: set[int], proof: Any) -> int:
+        box = [feature.all if f in free else 1 << instance[f] for f, feature in enumerate(space.features)]
+        return Proof(space, proof).check(box, excluded)
+
+    leaves = sum(check_with_free(changed - {f}, proof) for f, proof in proofs.items())
     features = [space.features[f] for f in sorted(changed)]
     text = f"a change of {', '.join(f.name for f in features)} gives the label {model.classes[got]}; "
     text += "without it" if len(changed) == 1 else "if any of them is kept"
     text += ", no other label is possible" if target is None else ", that label is impossible"
+    if certificate["minimum"] is not None:
+        costs, reasons = _read_minimum(certificate["minimum"], "reasons", space)
+        sets = []
+        for reason in reasons:
+            require(set(reason) == {"features", "proof"}, "A reason has features and a proof.")
+            forcing = {space.index(f) for f in reason["features"]}
+            leaves += check_with_free(set(range(len(space.features))) - forcing, reason["proof"])
+            sets.append(sum(1 << f for f in forcing))
+        text += _no_cheaper(sets, costs, changed, space)
     return Checked(text, leaves, [f"{f.name}: {f.show(old)} -> {f.show(new)}" for f in features], space.declared())
+
+
+def _read_minimum(given: Any, what: str, space: Space) -> tuple[list[int], Any]:
+    """Return the costs of the features, and the list of what every set that does must meet."""
+    require(set(given) == {"costs", what}, f"A minimum has costs and {what}.")
+    if given["costs"] is None:
+        return [1] * len(space.features), given[what]
+    costs = _ints(given["costs"], 1, 2**63, "Costs")
+    require(len(costs) == len(space.features), "There must be a cost for each feature.")
+    return costs, given[what]
+
+
+def _no_cheaper(sets: list[int], costs: list[int], chosen: set[int], space: Space) -> str:
+    """Return in words that whatever meets all sets costs at least as much as the chosen features; CheckError if not."""
+    total = sum(costs[f] for f in chosen)
+    require(not _is_met(sets, costs, total - 1), "The certificate does not exclude a smaller or cheaper set.")
+    if set(costs) == {1}:
+        return "; no smaller set does"
+    named = ", ".join(f"{feature.name} {cost}" for feature, cost in zip(space.features, costs, strict=True))
+    return f"; no set that costs less than {total} does (costs: {named})"
+
+
+def _is_met(sets: list[int], costs: list[int], budget: int) -> bool:
+    """Return whether features that cost at most so much meet all sets, each given as bits of features."""
+    todo = [(sets, budget)]
+    for _ in range(MOST_STEPS):
+        if not todo:
+            return False
+        sets, budget = todo.pop()
+        sets = sorted(sets, key=int.bit_count)
+        seen = bound = 0
+        for one in sets:  # sets that share no feature are met one by one
+            if not one & seen:
+                seen |= one
+                bound += min((costs[f] for f in _bits(one)), default=budget + 1)
+        if bound > budget:
+            continue
+        if not sets:
+            return True
+        without = 0
+        for f in _bits(sets[0]):  # one of the smallest set's features is there: this one, and none before it
+            if costs[f] <= budget:
+                todo.append(([one & ~without for one in sets if not one >> f & 1], budget - costs[f]))
+            without |= 1 << f
+    raise CheckError("It takes too long to find out whether a smaller or cheaper set is excluded.")
 
 
 class Space:
@@ -495,6 +586,11 @@ class Feature:
         mask = ((1 << count) - 1) << (self.missing == 0)
         return mask | (1 << self.missing if self.missing is not None and model.missing_left[node] else 0)
 
+    def beside(self, cells: int) -> set[int]:
+        """Return the cells by which a condition may be widened: of numbers the next ones, of values all others."""
+        others = {c for c in range(self.n_cells) if not cells >> c & 1}
+        return others if self.points else {c for c in others if (cells << 1 | cells >> 1) >> c & 1}
+
     def text(self, cells: int) -> str:
         """Return in words that the cell is among these."""
         if self.points:
@@ -593,6 +689,7 @@ class Proof:
         self.scale = max(model.finest, 2 ** max(0, -unit))
         self.price = self.scale * 2**unit if unit >= 0 else self.scale // 2**-unit
         self._leads: dict[tuple[int, int], list[int]] = {}
+        self._listed: dict[tuple[int, ...], set[int]] = {}
 
     def check(self, box: list[int], excluded: set[int]) -> int:
         """Check that no point of the box has one of these labels; return the number of leaves."""
@@ -635,6 +732,8 @@ class Proof:
                 require(self._loses(box, winner, loser, self.tables[table]), f"A bound does not exclude class {rival}.")
             elif step == EVALUATED:
                 require(self._only_label(box) != rival, f"The values left in a box give the label {rival}.")
+            elif step == LISTED:
+                require(rival not in self._labels(box), f"A point of a listed box has the label {rival}.")
             else:
                 require(0 <= numbers[0] < len(self.clauses), "A leaf names a rule that there is not.")
                 broken = all(not box[f] & cells for f, cells in self.clauses[numbers[0]])
@@ -675,6 +774,25 @@ class Proof:
         alone = all(value == of_tree[0] for of_tree in found for value in of_tree)
         require(alone, "A box is said to leave every tree one value, but one has several.")
         return self.model.decide([of_tree[0] for of_tree in found])
+
+    def _labels(self, box: list[int]) -> set[int]:
+        """Return the labels of all points of a box that keep the rules."""
+        key = tuple(box)
+        if key not in self._listed:
+            require(math.prod(map(int.bit_count, box)) <= MOST_POINTS, "A box has too many points to be listed.")
+            points = itertools.product(*map(_bits, box))
+            rules = self.clauses
+            allowed = (at for at in points if all(any(cells >> at[f] & 1 for f, cells in rule) for rule in rules))
+            self._listed[key] = {
+                self.model.decide([self._leaf(root, at) for root in self.model.roots]) for at in allowed
+            }
+        return self._listed[key]
+
+    def _leaf(self, node: int, at: tuple[int, ...]) -> list[float]:
+        """Return the value that a tree gives a point."""
+        while (f := self.owner[node]) >= 0:
+            node = self.model.left[node] if self.left_cells[node] >> at[f] & 1 else self.model.right[node]
+        return self.model.values[node]
 
     def _loses(self, box: list[int], winner: int, loser: int, prices: dict[int, tuple[int, int]]) -> bool:
         """Return whether the bound shows that `winner` does not have the label anywhere in the box."""
@@ -776,6 +894,11 @@ def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
         if cells >> c & 1:
             most = max(most, earned + sum(alpha if left >> c & 1 else beta for left, alpha, beta in others))
     return most
+
+
+def _bits(bits: int) -> list[int]:
+    """Return the places of the bits that are set."""
+    return [i for i in range(bits.bit_length()) if bits >> i & 1]
 
 
 def _ints(given: Any, least: int, below: int, what: str) -> list[int]:

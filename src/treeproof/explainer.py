@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof import statements
+from treeproof import checker, statements
 from treeproof.checker import CheckError
 from treeproof.constraints import read_declarations
 from treeproof.errors import InputError, InternalError, TreeproofError
@@ -279,7 +279,7 @@ class Explainer:
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
         """
-        setting = self._careful if minimum else self._setting
+        setting = self._setting
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
@@ -364,8 +364,10 @@ class Explainer:
 
     def _checked_result(self, result: Abductive) -> Abductive:
         if self._verify:
+            oracle = self._careful.oracle
+            assert isinstance(oracle, VerifiedOracle)
             try:
-                result.certificate().check()
+                checker.check(result.certificate().text, oracle.model)
             except CheckError as error:
                 raise InternalError(
                     f"The checker does not accept an explanation; please report this. {error}"

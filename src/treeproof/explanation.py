@@ -106,8 +106,9 @@ class Abductive:
         """Return a `Certificate`: this explanation with a proof that others can check, see ``docs/certificates.md``.
 
         It is made on request, with the explainer that made this explanation; a copy from a file or another process has
-        none. What it proves is that the conditions of `rule` force the prediction and, unless the deadline came first,
-        that no feature can be dropped; not that no smaller set exists, nor that no condition can be widened.
+        none. It proves all that the result says: that the conditions of `rule` force the prediction (or rule the
+        `target` out) and, unless the deadline came first, that no feature can be dropped; if the `status` is
+        ``"minimum"``, that no smaller or cheaper set does; if `widest`, that no condition can be widened.
 
         Examples
         --------
@@ -347,7 +348,7 @@ def _state(result: Any) -> tuple[Any, ...]:
     kept = {f.name: getattr(result, f.name) for f in fields(result)}
     if "_certify" in kept:
         kept["_certify"] = None
-    if kept["_scales"] is not None:
+    if kept.get("_scales") is not None:
         kept["_scales"] = kept["_scales"].light()
     return tuple(kept.values())
 

@@ -26,8 +26,8 @@ class VerifiedOracle:
 
     def __init__(self, space: Space, cells: CellForest, native: NativeOracle) -> None:
         self._space, self._cells, self._native = space, cells, native
-        self._model = Model(forest_to_json(space.forest))
-        self._checked = CheckedSpace(self._model, *describe(space, cells))
+        self.model = Model(forest_to_json(space.forest))
+        self._checked = CheckedSpace(self.model, *describe(space, cells))
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; InternalError if the checker does not accept the answer."""
@@ -43,7 +43,7 @@ class VerifiedOracle:
 
     def _check_witness(self, query: Query, answer: Refuted) -> None:
         row = self._space.row(answer.witness, near=np.zeros(self._space.forest.n_columns))
-        label = self._model.label(row.tolist())
+        label = self.model.label(row.tolist())
         inside = all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
         if label != answer.label or not violates(query.claim, label) or not inside:
             raise CheckError(f"The witness {row.tolist()} has the label {label}, or lies outside.")

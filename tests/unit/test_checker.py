@@ -15,7 +15,8 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from generators import random_forest, random_row
+from treeproof import certificate as certificate_module
 from treeproof import checker as check_module
 from treeproof.build import build_forest, leaf, split
-from treeproof.checker import BROKEN, EVALUATED, LARGEST, ORDERED, PRICES, RIVAL, CheckError, Model, check, read
+from treeproof.checker import BROKEN, EVALUATED, LARGEST, LISTED, ORDERED, PRICES, RIVAL, CheckError, Model, check, read
 from treeproof.files import forest_from_json, forest_to_json
 from treeproof.floats import FLOAT32, FLOATS
 from treeproof.forest import Column, Forest, Sums
@@ -53,21 +55,53 @@ def claim_is_true(document: Document, model: str) -> bool:
     label = document["label"]
     if labels[at] != label:
         return False
+    wanted = labels != label if document["target"] is None else labels == document["target"]
+    moved, n_features = cells != cells[at], cells.shape[1]
+
+    def cheapest(does: Callable[[set[int]], bool]) -> int | None:
+        """Return what the cheapest set of features that does so costs."""
+        costs = document["minimum"]["costs"] or [1] * n_features
+        subsets = (set(c) for n in range(n_features + 1) for c in itertools.combinations(range(n_features), n))
+        return min((sum(costs[f] for f in subset) for subset in subsets if does(subset)), default=None)
+
+    def cost(features: Iterable[int]) -> int:
+        costs = document["minimum"]["costs"] or [1] * n_features
+        return sum(costs[f] for f in features)
+
     if document["claim"] == "change":
-        wanted = labels != label if document["target"] is None else labels == document["target"]
-        moved = cells != cells[at]
         changed = document["changed"]
 
         def possible(free: set[int]) -> bool:
-            return bool(np.any(wanted & ~moved[:, [f for f in range(cells.shape[1]) if f not in free]].any(axis=1)))
+            return bool(np.any(wanted & ~moved[:, [f for f in range(n_features) if f not in free]].any(axis=1)))
 
+        if document["minimum"] is not None and cheapest(possible) != cost(changed):
+            return False
         return possible(set(changed)) and not any(possible(set(changed) - {f}) for f in changed)
     inside = {int(f): np.isin(cells[:, int(f)], among) for f, among in document["box"].items()}
 
     def forced(features: set[int]) -> bool:
         held = np.all([np.ones(len(rows), dtype=bool), *(inside[f] for f in features)], axis=0)
-        return bool(held[at] and np.all(labels[held] == label))
+        return bool(held[at] and not np.any(wanted[held]))
 
+    def can_be_widened(f: int) -> bool:
+        """Whether the claim holds with one more cell: of numbers the next one, of values any."""
+        among, rest = document["box"][str(f)], [inside[g] for g in inside if g != f]
+        named = "points" in document["features"][f]
+        for cell in set(range(cells[:, f].max() + 1)) - set(among):
+            held = np.all([cells[:, f] == cell, *rest], axis=0)
+            if (named or {cell - 1, cell + 1} & set(among)) and not np.any(wanted[held]):
+                return True
+        return False
+
+    if document["wider"] is not None and any(can_be_widened(f) for f in inside):
+        return False
+    if document["minimum"] is not None:
+
+        def kept_as_they_are(features: set[int]) -> bool:
+            return not np.any(wanted & ~moved[:, sorted(features)].any(axis=1))
+
+        if cheapest(kept_as_they_are) != cost(inside):
+            return False
     minimal = document["claim"] == "minimal"
     return forced(set(inside)) and not (minimal and any(forced(set(inside) - {f}) for f in inside))
 
@@ -108,11 +142,25 @@ def numbers(texts: list[str | None]) -> list[float]:
     return [math.nan if text is None else float.fromhex(text) for text in texts]
 
 
-def certified(forest: Forest, row: list[Any], **options: Any) -> list[tuple[Document, str]]:
-    """The certificates of an explanation, a wider one and a change, each with its model."""
+def certified(forest: Forest, row: list[Any], *, listed: bool = False, **options: Any) -> list[tuple[Document, str]]:
+    """The certificates of explanations and changes of all kinds, each with its model; small boxes `listed` or not."""
     explainer = tp.Explainer(forest, tabulate=False, **options)
-    results: list[Any] = [explainer.abductive(row), explainer.abductive(row, inflate=True), explainer.contrastive(row)]
-    made = [r.certificate() for r in results if r.status in ("minimal", "minimum")]
+    costs = {feature.name: 1 + i % 3 for i, feature in enumerate(explainer.space.features)}
+    results: list[Any] = [
+        explainer.abductive(row),
+        explainer.abductive(row, inflate=True),
+        explainer.abductive(row, minimum=True),
+        explainer.abductive(row, minimum=True, cost=costs, inflate=True),
+        explainer.contrastive(row),
+        explainer.contrastive(row, minimum=True),
+        explainer.contrastive(row, minimum=True, cost=costs),
+    ]
+    target = next((k for k in forest.classes.tolist() if k != results[0].label), None)
+    if target is not None:
+        results += explainer.enumerate(row, kind="abductive", target=target, limit=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certificate_module, "LIST_UP_TO", 10**4 if listed else 0)
+        made = [r.certificate() for r in results if r.status in ("minimal", "minimum")]
     return [(json.loads(certificate.text), forest_to_json(certificate.forest)) for certificate in made]
 
 
@@ -145,12 +193,18 @@ def cases(shape: str, n: int) -> list[tuple[Document, str]]:
         if "one_hot" in options:
             row[1:] = [0.0, 1.0]
         try:
-            made += certified(forest, row, **options)
+            made += certified(forest, row, listed=seed % 4 == 0, **options)
         except tp.InputError:
             continue  # the row breaks the rule, or leaves the bounds
     made.sort(key=lambda case: -len(json.dumps(case[0])))
-    by_claim = [[case for case in made if case[0]["claim"] == claim] for claim in ("minimal", "change")]
-    return [case for some in by_claim for case in some[: n // 2]]
+    kinds = defaultdict(list)
+    for case in made:
+        document = case[0]
+        parts = (document["minimum"], document.get("wider"), document["target"])
+        kinds[document["claim"], *(part is not None for part in parts)].append(case)
+        if LISTED in document.get("proof", {}).get("steps", [])[2:3]:
+            kinds["listed"].append(case)
+    return [case for some in kinds.values() for case in some[:n]]
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -247,10 +301,10 @@ def judge(document: Any, model: Any, text: str) -> bool:
 def test_altered_certificates_are_rejected_or_still_true(shape):
     rng = np.random.default_rng(7)
     rejected = 0
-    for document, text in cases(shape, 6):
+    for document, text in cases(shape, 1):
         model = Model(text)
         assert judge(document, model, text)
-        accepted = [judge(altered, model, text) for altered in alterations(document, rng, 150)]
+        accepted = [judge(altered, model, text) for altered in alterations(document, rng, 90)]
         rejected += accepted.count(False)
     assert rejected > 300
 
@@ -260,10 +314,10 @@ def test_certificates_of_altered_models_are_rejected_or_still_true(shape):
     """The fingerprint is made right again, so that it is the proof that must notice."""
     rng = np.random.default_rng(8)
     rejected = 0
-    for document, text in cases(shape, 6):
+    for document, text in cases(shape, 1):
         source = json.loads(text)
         known = {key: source.pop(key) for key in ("importances", "classes")}
-        for altered in alterations(source, rng, 60):
+        for altered in alterations(source, rng, 36):
             if not isinstance(altered, dict):
                 continue
             try:
@@ -312,7 +366,10 @@ def stump() -> tuple[Document, str]:
         "label": 0,
         "claim": "minimal",
         "box": {"0": [0]},
+        "target": None,
         "witnesses": {"0": ["0x1p+0", "0x1p+0"]},
+        "wider": None,
+        "minimum": None,
         "proof": {"unit": 0, "steps": [RIVAL, 1, PRICES, 1, 0, 0], "tables": [[]]},
     }
     return document, text
@@ -341,7 +398,7 @@ def test_a_certificate_made_by_hand():
 
 def test_a_change_made_by_hand():
     document, model = stump()
-    for key in ("box", "witnesses", "proof"):
+    for key in ("box", "witnesses", "wider", "proof"):
         del document[key]
     proof = {"unit": -3, "steps": [RIVAL, 1, EVALUATED], "tables": []}
     document |= {"claim": "change", "changed": [0], "target": None, "witness": ["0x1p+0", "0x1p+0"]}
@@ -350,13 +407,101 @@ def test_a_change_made_by_hand():
         "Checked: a change of a gives the label 1; without it, no other label is possible (1 closed box).\n  a: 0 -> 1"
     )
     assert "without it, that label is impossible" in str(check({**document, "target": 1}, model))
-    rejected({**document, "target": 0}, model, "has the label 1")
-    rejected({**document, "target": True}, model, "index of a class, or null")
+    rejected({**document, "target": 0}, model, "index of another class, or null, not 0")
+    rejected({**document, "target": True}, model, "index of another class, or null, not True")
     rejected({**document, "witness": ["0x1p+0", "0x1p+1"]}, model, "changes other features")
     rejected({**document, "witness": document["instance"]}, model, "has the label 0")
     rejected({**document, "changed": [0, 1]}, model, "proof for each changed feature")
     rejected({**document, "changed": [0, 1], "proofs": {"0": proof, "1": proof}}, model, "give the label 1|has several")
     rejected({**document, "changed": [0, 0]}, model, "twice")
+
+
+def test_small_boxes_are_listed(monkeypatch):
+    document, model = stump()
+    both = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
+    assert check({**document, "proof": both}, model) == check(document, model)
+    rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "point of a listed box has the label 1")
+    rule = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}, "proof": both}
+    assert "no feature at all forces the label 0" in str(check(rule, model))
+    monkeypatch.setattr(check_module, "MOST_POINTS", 1)
+    check({**document, "proof": both}, model)
+    rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "too many points")
+
+
+def test_conditions_that_cannot_be_widened():
+    document, model = stump()
+    widest = {**document, "wider": {"0": [["0x1p+0", "0x1p+0"]]}}
+    assert "it cannot be dropped; its condition cannot be widened (1" in str(check(widest, model))
+    rejected({**document, "wider": {}}, model, "witnesses beside each condition")
+    rejected({**document, "wider": {"0": []}}, model, r"feature 0 may be widened to the cells \[1\]")
+    rejected({**document, "wider": {"0": [document["instance"]]}}, model, "shows nothing")
+
+
+def test_beside_a_condition():
+    numeric = check_module.Feature("a", [0], 6, [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, False, 0, [], [])
+    assert numeric.beside(0b001100) == {1, 4}
+    assert numeric.beside(0b000001) == {1}
+    assert numeric.beside(0b110011) == {2, 3}
+    assert numeric.beside(0b111111) == set()
+    named = check_module.Feature("c", [0], 4, [], 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
+    assert named.beside(0b0001) == {1, 2, 3}
+
+
+def test_the_smallest_set():
+    document, model = stump()
+    other = ["0x1p+0", "0x1p+0"]
+    smallest = {**document, "minimum": {"costs": None, "changes": [other]}}
+    assert str(check(smallest, model)).startswith(
+        "Checked: a forces the label 0; it cannot be dropped; no smaller set do"
+    )
+    cheapest = {**document, "minimum": {"costs": [3, 1], "changes": [other]}}
+    assert "no set that costs less than 3 does (costs: a 3, b 1) (1 closed" in str(check(cheapest, model))
+    far = ["0x1p+0", "0x1p+1"]  # differs in b's value, but not in its cell
+    check({**document, "minimum": {"costs": [3, 1], "changes": [far]}}, model)
+    for changes, costs, match in (
+        ([], None, "does not exclude a smaller"),
+        ([document["instance"]], None, "does not have another label"),
+        ([other], [3], "a cost for each feature"),
+        ([other], [3, 0], "Costs must be whole numbers"),
+    ):
+        rejected({**document, "minimum": {"costs": costs, "changes": changes}}, model, match)
+    rejected({**document, "minimum": {"changes": [other]}}, model, "A minimum has costs and changes")
+
+
+def test_the_smallest_change():
+    document, model = stump()
+    for key in ("box", "witnesses", "wider", "proof"):
+        del document[key]
+    proof = {"unit": 0, "steps": [RIVAL, 1, EVALUATED], "tables": []}
+    document |= {"claim": "change", "changed": [0], "witness": ["0x1p+0", "0x1p+0"], "proofs": {"0": proof}}
+
+    def minimum(*reasons: Any, costs: Any = None) -> Document:
+        return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
+
+    reason = {"features": [0], "proof": proof}
+    assert "possible; no smaller set does (2 closed" in str(check(minimum(reason), model))
+    assert "costs less than 5 does (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
+    rejected(minimum(), model, "does not exclude a smaller")
+    rejected(minimum({"features": [1], "proof": proof}), model, "has several")
+    rejected(
+        minimum({"features": [0, 1], "proof": proof}, costs=[5, 1]), model, "does not exclude a smaller or cheaper"
+    )
+    rejected(minimum({**reason, "more": 1}), model, "A reason has features and a proof")
+
+
+def test_sets_are_met_by_as_much_as_enumeration_says(monkeypatch):
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        n = int(rng.integers(1, 7))
+        costs = rng.integers(1, 4, n).tolist()
+        sets = [int(rng.integers(0 if rng.random() < 0.05 else 1, 2**n)) for _ in range(rng.integers(0, 9))]
+        meets = [c for c in range(2**n) if all(c & one for one in sets)]
+        least = min((sum(costs[f] for f in range(n) if c >> f & 1) for c in meets), default=None)
+        for budget in range(-1, sum(costs) + 1):
+            assert check_module._is_met(sets, costs, budget) == (least is not None and least <= budget)
+    monkeypatch.setattr(check_module, "MOST_STEPS", 3)
+    with pytest.raises(CheckError, match="takes too long"):
+        check_module._is_met([0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000], [1] * 6, 3)
 
 
 def test_reasons_are_named():
@@ -367,7 +512,7 @@ def test_reasons_are_named():
     rejected({**document, "version": 2}, model, "version must be 1, not 2")
     rejected({**document, "version": True}, model, "version must be 1, not True")
     rejected({**document, "format": "other"}, model, "no treeproof certificate")
-    rejected({**document, "minimum": True}, model, r"unknown, or lacking: \['minimum'\]")
+    rejected({**document, "more": True}, model, r"unknown, or lacking: \['more'\]")
     rejected({**document, "model": "0" * 64}, model, "another model")
     rejected({**document, "box": {}, "witnesses": {}}, model, "A bound does not exclude class 1")
     rejected({**document, "box": {"0": [0, 1]}}, model, "A bound does not exclude class 1")
@@ -377,7 +522,7 @@ def test_reasons_are_named():
     rejected({**document, "box": {"2": [0]}}, model, "no feature 2")
     rejected({**document, "box": {"0": [0], "1": [0]}}, model, "a witness for each feature")
     rejected({**document, "witnesses": {}}, model, "a witness for each feature")
-    rejected({**document, "witnesses": {"0": document["instance"]}}, model, "has the same label")
+    rejected({**document, "witnesses": {"0": document["instance"]}}, model, "shows nothing: it has the label 0")
     rejected({**document, "witnesses": {"0": ["0x1p+0"]}}, model, "one value for each column")
     rejected(with_steps(document), model, r"No proof excludes the classes \[1\]")
     rejected(with_steps(document, RIVAL, 1), model, "ends too early")

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from treeproof.certificate import Certificate, certify_change
+from treeproof.certificate import Certificate, Cheapest, certify_change
 from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Contrastive, Scales, Statistics, _card, as_plain
 from treeproof.forest import Label
@@ -51,9 +51,10 @@ def find_change(
     if costs is None:
         found = contrastive(memory, ordering, answer)
         return _finish(setting, moves, target, memory, found, distance, start)
-    found, bound = minimum_contrastive(memory, ordering, costs.units, answer)
-    result = _finish(setting, moves, target, memory, found, distance, start)
-    return replace(result, cost=costs.total(result.features), lower_bound=bound * costs.unit)
+    minimum = minimum_contrastive(memory, ordering, costs.units, answer)
+    cheapest = Cheapest(costs.stated_units, tuple(reason.features for reason in minimum.others))
+    result = _finish(setting, moves, target, memory, minimum.found, distance, start, cheapest)
+    return replace(result, cost=costs.total(result.features), lower_bound=minimum.bound * costs.unit)
 
 
 def find_changes(
@@ -101,6 +102,7 @@ def make_contrastive(
     moves: Moves | None = None,
     distance: Fraction | None = None,
     is_closest: bool = False,
+    cheapest: Cheapest[frozenset[int]] | None = None,
 ) -> Contrastive:
     """Return what was found as a result; `distance` is that of the witness, if it was asked for."""
     moves = moves or make_moves(setting, instance)
@@ -123,7 +125,7 @@ def make_contrastive(
         distance=None if distance is None else as_float(distance),
         closest=is_closest,
         limits=moves.words,
-        _certify=partial(_certify, moves, found.witness, target, features)
+        _certify=partial(_certify, moves, found, target, cheapest)
         if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
         else None,
         _scales=Scales(
@@ -133,12 +135,18 @@ def make_contrastive(
 
 
 def _certify(
-    moves: Moves, answer: Refuted, target: Any, features: tuple[int, ...], timeout: float | None
+    moves: Moves, found: Change, target: Any, cheapest: Cheapest[frozenset[int]] | None, timeout: float | None
 ) -> Certificate:
     setting, instance = moves.setting, moves.instance
-    witness, _ = moves.row(answer.witness)
+    witness, _ = moves.row(found.witness.witness)
     return certify_change(
-        setting, instance, features, witness, setting.claim(instance, target), deadline_after(timeout)
+        setting,
+        instance,
+        setting.claim(instance, target),
+        found.features,
+        witness,
+        cheapest=cheapest if found.status == "minimum" else None,
+        deadline=deadline_after(timeout),
     )
 
 
@@ -152,11 +160,19 @@ def _memory(setting: Setting, moves: Moves, target: Any, timeout: float | None) 
 
 
 def _finish(
-    setting: Setting, moves: Moves, target: Any, memory: Memory, found: Change, distance: Distance | None, start: float
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    memory: Memory,
+    found: Change,
+    distance: Distance | None,
+    start: float,
+    cheapest: Cheapest[frozenset[int]] | None = None,
 ) -> Contrastive:
     """Return a change as a result, with the closest witness if a distance is asked for."""
     if distance is None:
-        return make_contrastive(setting, moves.instance, target, found, setting.statistics(memory, start), moves)
+        stats = setting.statistics(memory, start)
+        return make_contrastive(setting, moves.instance, target, found, stats, moves, cheapest=cheapest)
     # A witness of a minimal change leaves no feature of it as it was.
     costs, unit = moves.costs(found.features, stay=False)
     nearest = closest(memory, costs, found.witness)
@@ -164,7 +180,7 @@ def _finish(
     is_closest = nearest.proved and found.status != "sound"
     stats = setting.statistics(memory, start)
     return make_contrastive(
-        setting, moves.instance, target, found, stats, moves, distance=nearest.cost * unit, is_closest=is_closest
+        setting, moves.instance, target, found, stats, moves, nearest.cost * unit, is_closest, cheapest
     )
 
 

@@ -23,6 +23,11 @@ class Costs:
     unit: Fraction
     stated: bool
 
+    @property
+    def stated_units(self) -> list[int] | None:
+        """The cost of every feature in whole units, in the order of the features; None if none was stated."""
+        return [self.units[f] for f in sorted(self.units)] if self.stated else None
+
     def total(self, features: Iterable[int]) -> Fraction | None:
         """Return what features cost together, if costs were stated."""
         return self.unit * sum(self.units[f] for f in features) if self.stated else None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
-from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _under, as_plain
+from treeproof.certificate import Certificate, certify, certify_change
+from treeproof.errors import UnsupportedQueryError
+from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _set_state, _state, _under, as_plain
 from treeproof.forest import Label
-from treeproof.query import Refuted, Stays
+from treeproof.query import Refuted, Stays, fix
 from treeproof.search.relevance import Relevances, find_relevances
-from treeproof.setting import Instance, Setting
+from treeproof.setting import Instance, Setting, deadline_after
 
 Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
 
@@ -59,6 +63,31 @@ class Relevance:
     n_features: int
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    _certify: Callable[[str | int, float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, feature: str | int, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that a feature matters: of an explanation that has it, or of a change of it alone.
+
+        A necessary feature has a change of it alone that gives another label; a relevant one an explanation from which
+        it cannot be dropped. That a feature matters in none has no certificate: it rests on all explanations.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest).relevance(patient).certificate("chest-pain").check())
+        Checked: a change of chest-pain gives the label No; without it, no other label is possible (1 closed box).
+          chest-pain: 1 -> 0.5
+        """
+        if self._certify is None:
+            raise UnsupportedQueryError("A certificate is made by the explainer's own result. Ask for it there.")
+        return self._certify(feature, timeout)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return _state(self)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _set_state(self, state)
 
     @property
     def necessary(self) -> tuple[str, ...]:
@@ -124,6 +153,23 @@ def grade(setting: Setting, instance: Instance, timeout: float | None) -> Releva
         n_features=setting.space.n_features,
         stats=setting.statistics(memory, start),
         constraints=setting.constraints(range(len(setting.cells.clauses))),
+        _certify=partial(_certify, setting, instance, found),
+    )
+
+
+def _certify(
+    setting: Setting, instance: Instance, found: Relevances, feature: str | int, timeout: float | None
+) -> Certificate:
+    f, claim, deadline = setting.space.index(feature), Stays(instance.label), deadline_after(timeout)
+    if f in found.necessary:
+        witness = setting.space.row(found.necessary[f].witness, near=instance.row)
+        return certify_change(setting, instance, claim, [f], witness, deadline=deadline)
+    if f in found.relevant:
+        domains = fix(setting.cells, instance.point, found.relevant[f])
+        kept = {g: domains[g] for g in found.relevant[f]}
+        return certify(setting, instance, claim, kept, minimal=True, deadline=deadline)
+    raise UnsupportedQueryError(
+        f"There is a certificate for a necessary or relevant feature. {setting.space.names[f]} is neither, or unknown."
     )
 
 

@@ -65,8 +65,8 @@ def _search(memory: Memory, norm: Norm, costs: Costs, ordering: list[int], answe
     if norm == "linf":
         return _with_few_changes(memory, costs, ordering, closest_maximum(memory, costs, answer))
     if norm == "l0":
-        fewest, bound = minimum_contrastive(memory, ordering, dict.fromkeys(memory.features, 1), answer)
-        return Closest(fewest.witness, len(fewest.features), max(bound, 1))
+        fewest = minimum_contrastive(memory, ordering, dict.fromkeys(memory.features, 1), answer)
+        return Closest(fewest.found.witness, len(fewest.found.features), max(fewest.bound, 1))
     # The closest witness of a minimal change is soon found and good to begin with.
     change = contrastive(memory, ordering, answer)
     inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != memory.point[f]} for f in change.features}

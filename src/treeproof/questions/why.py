@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from treeproof.certificate import Certificate, certify
+from treeproof.certificate import Certificate, Cheapest, certify
 from treeproof.errors import InputError
 from treeproof.explanation import Abductive, Scales, Statistics
 from treeproof.oracles.native import Cancel
-from treeproof.query import Domain, Stays, fix
+from treeproof.query import Refuted, Stays, fix
 from treeproof.questions.costs import Costs, make_costs
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
@@ -64,17 +64,19 @@ def explain(
     """Return features that force the prediction, as planned."""
     start = time.perf_counter()
     memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
+    proved = None
     if plan.costs is None:
         found = shortest_abductive(memory, plan.orders)
     else:
-        found, bound = minimum_abductive(memory, plan.orders[0], plan.costs.units)
+        minimum = minimum_abductive(memory, plan.orders[0], plan.costs.units)
+        found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
     widened = None
     if plan.inflate:
         widened = widen(memory, fix(setting.cells, instance.point, found.features), plan.orders[0])
-    result = make_abductive(setting, instance, None, found, setting.statistics(memory, start), widened)
+    result = make_abductive(setting, instance, None, found, setting.statistics(memory, start), widened, proved)
     if plan.costs is None:
         return result
-    return replace(result, cost=plan.costs.total(result.features), lower_bound=bound * plan.costs.unit)
+    return replace(result, cost=plan.costs.total(result.features), lower_bound=minimum.bound * plan.costs.unit)
 
 
 def make_abductive(
@@ -84,10 +86,10 @@ def make_abductive(
     found: Sufficient,
     stats: Statistics,
     widened: Widened | None = None,
+    cheapest: Cheapest[Refuted] | None = None,
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
-    domains: Sequence[Domain] | None = None
     if widened is None:
         rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
     else:
@@ -108,7 +110,7 @@ def make_abductive(
         constraints=setting.constraints(clauses),
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
-        _certify=None if target is not None else partial(_certify, setting, instance, features, domains, found.status),
+        _certify=partial(_certify, setting, instance, target, features, found.status, widened, cheapest),
         _scales=Scales(tuple(map(space.features.__getitem__, features)), setting.forest.columns, setting.forest.floats),
     )
 
@@ -116,14 +118,22 @@ def make_abductive(
 def _certify(
     setting: Setting,
     instance: Instance,
+    target: Any,
     features: tuple[int, ...],
-    domains: Sequence[Domain] | None,
     status: str,
+    widened: Widened | None,
+    cheapest: Cheapest[Refuted] | None,
     timeout: float | None,
 ) -> Certificate:
-    """Return the certificate of an explanation: that its rule suffices, and that no feature can be dropped."""
-    if domains is None:
-        kept = {f: setting.cells.only(f, (instance.point[f],)) for f in features}
-    else:
-        kept = {f: domains[f] for f in features}
-    return certify(setting, instance, kept, minimal=status != "sound", deadline=deadline_after(timeout))
+    """Return the certificate of an explanation: that its rule suffices, and all that its status says beyond."""
+    domains = fix(setting.cells, instance.point, features) if widened is None else widened.domains
+    return certify(
+        setting,
+        instance,
+        setting.claim(instance, target),
+        {f: domains[f] for f in features},
+        minimal=status != "sound",
+        widest=widened is not None and widened.widest,
+        cheapest=cheapest if status == "minimum" else None,
+        deadline=deadline_after(timeout),
+    )

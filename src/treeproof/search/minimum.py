@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from treeproof.query import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets
@@ -26,14 +26,24 @@ from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 
 Found = TypeVar("Found", Sufficient, Change)
+Other = TypeVar("Other", Sufficient, Change)
 Set = frozenset[int]
 
 
-def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, int]) -> tuple[Sufficient, int]:
-    """Return a cheapest set of features that entails the claim, and a proved lower bound of what any such set costs.
+@dataclass(frozen=True, slots=True)
+class Minimum(Generic[Found, Other]):
+    """The cheapest set found, with status ``"minimum"`` unless the deadline came first.
 
-    `costs` are positive and given for every feature. The status is ``"minimum"`` unless the deadline came first.
+    `bound` is proved: no set of its kind costs less, for each must meet all of the `others`, sets of the other kind.
     """
+
+    found: Found
+    bound: int
+    others: tuple[Other, ...]
+
+
+def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, int]) -> Minimum[Sufficient, Change]:
+    """Return a cheapest set of features that entails the claim; `costs` are positive, and given for every feature."""
     dear_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(kept: Set) -> Sufficient:
@@ -48,11 +58,8 @@ def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, 
 
 def minimum_contrastive(
     memory: Memory, order: Sequence[int], costs: Mapping[int, int], witness: Refuted
-) -> tuple[Change, int]:
-    """Return a cheapest set of features that refutes the claim when freed, and a bound, as in `minimum_abductive`.
-
-    `witness` shows that all features do.
-    """
+) -> Minimum[Change, Sufficient]:
+    """Return a cheapest set of features that refutes the claim when freed; `witness` shows that all features do."""
     dear_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(freed: Set) -> Change:
@@ -73,14 +80,15 @@ def _minimum(
     costs: Mapping[int, int],
     best: Found,
     shrink: Callable[[Set], Found],
-    missed: Callable[[Set, Sequence[int]], Sufficient | Change | None],
-) -> tuple[Found, int]:
+    missed: Callable[[Set, Sequence[int]], Other | None],
+) -> Minimum[Found, Other]:
     """Return a cheapest set of one kind.
 
     `best` is any set that does. `shrink` makes a set that does minimal; `missed` returns a minimal set of the other
     kind that has none of the given features, or None if these do.
     """
     uses: Counter[int] = Counter()
+    others: list[Other] = []
     sets = HittingSets(costs, deadline=memory.deadline)
 
     def cost(features: Set) -> int:
@@ -97,6 +105,7 @@ def _minimum(
             raise TimeoutError
         uses.update(other.features)
         sets.add(other.features)
+        others.append(other)
         return other.features
 
     with sets:
@@ -111,8 +120,8 @@ def _minimum(
                     best = candidate
         except TimeoutError:
             if sets.bound < cost(best.features):
-                return best, sets.bound
-    return replace(best, status="minimum"), cost(best.features)
+                return Minimum(best, sets.bound, tuple(others))
+    return Minimum(replace(best, status="minimum"), cost(best.features), tuple(others))
 
 
 def _ask(memory: Memory, fixed: Set) -> Entailed | Refuted:
