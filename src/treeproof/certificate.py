@@ -31,7 +31,7 @@ from treeproof.setting import Instance, Setting
 from treeproof.space import Feature, NumericFeature, Space, ValueFeature
 
 COMPRESS_FROM = 2**16  # bytes
-LIST_UP_TO = 128  # points: these take the checker some milliseconds
+LIST_UP_TO = 256  # points: these take the checker some hundredths of a second
 
 
 @dataclass(frozen=True, eq=False)
