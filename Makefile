@@ -6,11 +6,12 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check bench quote sanitize fuzz campaign mutants format clean
+.PHONY: help demo test check docs bench quote sanitize fuzz campaign mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
 	@echo "make test      run all tests"
+	@echo "make docs      build the site into build/docs; a warning is an error"
 	@echo "make check     format, lint, types, import direction"
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
 	@echo "make campaign  look for wrong answers of any oracle, with certificates checked (SECONDS=60, SEED=the time)"
@@ -39,6 +40,10 @@ check: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -n --fresh-env --quiet -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 TEST_CORE := $(filter-out core/binding.cpp,$(wildcard core/*.cpp)) core/tests/test_core.cpp
 TEST_CORE_FLAGS := -std=c++20 -Wall -Wextra -ffp-contract=off -g -UNDEBUG -D_GLIBCXX_ASSERTIONS

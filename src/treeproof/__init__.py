@@ -41,6 +41,8 @@ from treeproof.questions.listing import Enumeration
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
+from treeproof.report_page import ReportedRow
+from treeproof.reporting import Report, report
 from treeproof.space import Condition, Space
 
 if TYPE_CHECKING:
@@ -79,6 +81,8 @@ __all__ = [
     "NotFittedError",
     "Relevance",
     "Repair",
+    "Report",
+    "ReportedRow",
     "Review",
     "Robustness",
     "Space",
@@ -97,6 +101,7 @@ __all__ = [
     "leaf",
     "load_forest",
     "plots",
+    "report",
     "save_forest",
     "split",
 ]

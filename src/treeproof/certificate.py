@@ -36,7 +36,22 @@ LIST_UP_TO = 256  # points: these take the checker some hundredths of a second
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A proved claim as a JSON document, beside the model that it is about."""
+    """A proved claim as a JSON document, beside the model that it is about.
+
+    ``why.certificate()`` makes it. `document` is the JSON as plain data and `text` as text, in the format of
+    ``docs/certificates.md``; `forest` is the model, which a checker needs as well. `check` lets the independent checker
+    read both, and `save` writes the document.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> certificate = tp.Explainer(forest).abductive(patient).certificate()
+    >>> certificate
+    Certificate(minimal, ... bytes)
+    >>> certificate.document["claim"], certificate.check().leaves
+    ('minimal', 1)
+    """
 
     document: Mapping[str, Any]
     forest: Forest
@@ -52,9 +67,12 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, compressed if the file ends in .gz or the document is large; whole or not at all."""
+        write_whole(path, self.content(zipped=str(path).endswith(".gz")))
+
+    def content(self, *, zipped: bool = False) -> bytes:
+        """Return what `save` writes: the text, compressed if it is large or `zipped`."""
         content = self.text.encode()
-        zipped = str(path).endswith(".gz") or len(content) > COMPRESS_FROM
-        write_whole(path, gzip.compress(content, mtime=0) if zipped else content)
+        return gzip.compress(content, mtime=0) if zipped or len(content) > COMPRESS_FROM else content
 
     def __repr__(self) -> str:
         return f"Certificate({self.document['claim']}, {len(self.text):,} bytes)"
@@ -91,10 +109,10 @@ def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
         certificate = certificate.document
     elif isinstance(certificate, str | os.PathLike):
         certificate = checker.read(certificate)
-    return checker.check(certificate, model if isinstance(model, Model) else _model_text(model, trust))
+    return checker.check(certificate, model if isinstance(model, Model) else model_text(model, trust))
 
 
-def _model_text(model: Any, trust: bool) -> str:
+def model_text(model: Any, trust: bool) -> str:
     """Return the model as the checker reads it: a file in that form as it is, without being interpreted."""
     if isinstance(model, str | os.PathLike):
         path = Path(model)

@@ -89,7 +89,12 @@ def require(condition: Any, message: str) -> None:
 
 @dataclass
 class Checked:
-    """What a certificate proves, once it has been checked."""
+    """What a certificate proves, once it has been checked; it prints as that.
+
+    `text` says it in words and `conditions` has the conditions, in the checker's own reading of certificate and model.
+    `leaves` is the number of boxes that the proofs close. `space` has what is declared of inputs beyond what the model
+    takes; if it is empty, the claim is about all of them.
+    """
 
     text: str
     leaves: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from treeproof.errors import InputError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive
 from treeproof.parallel import run_parallel
+from treeproof.rows import by_number
 from treeproof.setting import check_timeout
 
 Difference = Literal["label", "reason", "same", "unknown"]
@@ -25,6 +26,16 @@ class ComparedRow:
     `difference` is ``"label"`` (another prediction), ``"reason"`` (the same prediction, but the features of the old
     explanation are no minimal explanation in the new version), ``"same"``, or ``"unknown"`` (the same prediction, and
     the deadline came before its reasons were clear).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> tree = tp.split("chest-pain", 0.5, "No", "Yes")
+    >>> simple = tp.build_forest([tree], columns=forest.column_names, classes=["No", "Yes"])
+    >>> row = tp.compare(forest, simple, [patient]).rows[0]
+    >>> row.difference, row.new.feature_names, row.still_forced
+    ('reason', ('chest-pain',), True)
     """
 
     row: int
@@ -193,15 +204,5 @@ def _brief(why: Abductive) -> str:
 
 def _rows(X: Any) -> Iterator[Any]:
     """Yield the rows as both versions can read them: with the names of their columns, if they have any."""
-    if hasattr(X, "toarray"):  # a sparse matrix
-        X = X.toarray()
-    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
-        raise InputError(f"Rows must form a table. Got {type(X).__name__}.")
-    part: Callable[[int], Any]
-    if hasattr(X, "iloc"):
-        part = lambda i: X.iloc[[i]]  # noqa: E731
-    elif hasattr(X, "columns"):  # polars
-        part = lambda i: X[i : i + 1]  # noqa: E731
-    else:
-        part = lambda i: X[i]  # noqa: E731
-    return map(part, range(len(X)))
+    n_rows, part = by_number(X)
+    return map(part, range(n_rows))

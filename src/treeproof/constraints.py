@@ -31,6 +31,7 @@ Kind = Literal["binary", "ordinal", "real", "date"]
 _KIND = re.compile(r"(.+?)\s+is\s+(binary|ordinal|integer|real|date)", re.IGNORECASE)
 _THEN = re.compile(r"\s+then\s+", re.IGNORECASE)
 _IF = re.compile(r"if\s+", re.IGNORECASE)
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,11 @@ def parse_constraint(text: str, names: Sequence[str]) -> Constraint:
     stripped = text.strip()
     start = _IF.match(stripped)
     if not start:
-        return Constraint(stripped, (), _conditions(stripped, names, "or"))
+        try:
+            return Constraint(stripped, (), _conditions(stripped, names, "or"))
+        except InputError as error:
+            hint = " Make what is joined by 'and' two constraints." if _AND.search(stripped) else ""
+            raise InputError(f"{error}{hint}") from None
     joints = list(_THEN.finditer(stripped, start.end()))
     if not joints:
         raise InputError(f"A constraint that starts with 'if' must have a 'then'. Got {text!r}.")

@@ -18,6 +18,7 @@ A deadline is not an error: it is a status of the result.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 
@@ -55,6 +56,21 @@ class MissingExtraError(TreeproofError, ImportError):
 
 class InternalError(TreeproofError, RuntimeError):
     """A self-check of treeproof failed; please report it, no result was returned."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of a message: the names that are written much like this one, or nothing.
+
+    >>> did_you_mean("alcool", ["alcohol", "ash", "hue"])
+    " Did you mean 'alcohol'?"
+    """
+    from difflib import get_close_matches  # only now: few programs see it
+
+    by_case: dict[str, str] = {}
+    for known in names:
+        by_case.setdefault(known.lower(), known)
+    near = get_close_matches(name.lower(), by_case, n=3, cutoff=0.7)
+    return f" Did you mean {' or '.join(repr(by_case[known]) for known in near)}?" if near else ""
 
 
 if TYPE_CHECKING:

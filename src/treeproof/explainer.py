@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +17,11 @@ import numpy as np
 from treeproof import checker, statements
 from treeproof.checker import CheckError
 from treeproof.constraints import read_declarations
-from treeproof.errors import InputError, InternalError, TreeproofError
+from treeproof.errors import InputError, InternalError, TreeproofError, did_you_mean
 from treeproof.explanation import Abductive, Contrastive, Verdict
 from treeproof.forest import Forest, Vote
 from treeproof.importers import import_model, probability_of
-from treeproof.oracles import make_oracle
+from treeproof.oracles import make_oracle, options_of
 from treeproof.oracles.native import Cancel, NativeOracle
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
@@ -131,6 +132,7 @@ class Explainer:
         oracle: str = "native",
         **options: Any,
     ) -> None:
+        _refuse_misspelt(options, oracle)
         forest = state(model, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts)
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
@@ -150,6 +152,7 @@ class Explainer:
         space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
+        self._source = _source(model)
         self._verify = verify
         self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
         self._made: Setting | None = None
@@ -331,20 +334,26 @@ class Explainer:
         try:
             rows = list(as_rows(X, self.forest.columns, self.forest.floats))
         except InputError:
-            if on_error == "raise":
-                raise
             rows = one_by_one(X, self.forest.columns, self.forest.floats)
+            failure = next((row for row in rows if isinstance(row, InputError)), None)
+            if on_error == "raise":
+                raise failure or InternalError("A table was refused, but none of its rows.") from None
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
         )
         check_timeout(timeout)
         cancel = Cancel()
 
-        def explain(row: Any) -> Any:
+        def explain(i: int) -> Any:
             try:
+                row = rows[i]
                 if isinstance(row, InputError):
                     raise row
-                return self._checked_result(why.explain(setting, setting.locate(row), plan, timeout, cancel))
+                try:
+                    instance = setting.locate(row)
+                except InputError as error:
+                    raise InputError(f"Row {i}: {error}") from error
+                return self._checked_result(why.explain(setting, instance, plan, timeout, cancel))
             except TreeproofError as error:
                 if on_error == "raise":
                     raise
@@ -353,7 +362,7 @@ class Explainer:
         start = time.perf_counter()
         results = run_parallel(
             explain,
-            rows,
+            range(len(rows)),
             n_jobs=n_jobs,
             progress="explaining" if progress else None,
             cancel=cancel.set,
@@ -550,6 +559,13 @@ class Explainer:
             Seconds from the first request.
         order
             As in `abductive`.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> [change.feature_names for change in tp.Explainer(forest).enumerate(patient, kind="contrastive")]
+        [('chest-pain',), ('blocked-arteries',)]
         """
         setting = self._careful
         ordering = setting.order(order, ())
@@ -653,6 +669,25 @@ class Explainer:
         """Decide whether the values of these features in `x` alone force the prediction.
 
         The result is true or false in a condition, and carries a witness if it is false.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        features
+            Features by name or index, which keep their values; the others may take any.
+        timeout
+            Seconds. When they are over, ``holds`` is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> explainer = tp.Explainer(forest)
+        >>> print(explainer.holds(patient, ["chest-pain", "blocked-arteries"]).holds)
+        True
+        >>> explainer.holds(patient, ["chest-pain"]).witness
+        (0.5, 0.0, 1.0, 70.0)
         """
         return verdict.judge(self._careful, self._careful.instance(x), features, timeout)
 
@@ -755,6 +790,14 @@ class Explainer:
             ``"dimacs"`` (a CNF with a map of its variables; majority vote only) or ``"smtlib"``.
         **options
             Options of the ``"sat"`` oracle, such as ``preset="paper"``.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> text = tp.Explainer(forest).encode(patient, features=["chest-pain"], preset="paper")
+        >>> [line for line in text.splitlines() if line.startswith("p ")]
+        ['p cnf ...']
         """
         setting = self._setting
         instance = setting.instance(x)
@@ -795,6 +838,24 @@ def state(
     if confidence is not None:
         return statements.with_confidence(forest, confidence, probability_of(model))
     return forest if cuts is None else statements.cut_score(forest, cuts)
+
+
+def _refuse_misspelt(options: Mapping[str, Any], oracle: str) -> None:
+    """Refuse an option that is written much like one of the explainer's; any other is the oracle's own affair."""
+    own = [name for name in inspect.signature(Explainer).parameters if name not in ("model", "options")]
+    for option in options:
+        near = "" if option in options_of(oracle) else did_you_mean(option, own)
+        if near:
+            raise InputError(f"An option must be one of Explainer's, or of the oracle's. Got {option!r}.{near}")
+
+
+def _source(model: Any) -> str:
+    """Return what kind of model an explainer was made of, for people."""
+    if isinstance(model, Forest):
+        return "Forest of treeproof"
+    package = type(model).__module__.partition(".")[0]
+    steps = ", ".join(type(step).__name__ for _, step in getattr(model, "steps", ()))
+    return f"{type(model).__name__} of {package}" + (f" ({steps})" if steps else "")
 
 
 def _is_stated(forest: Forest) -> bool:

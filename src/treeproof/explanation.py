@@ -26,6 +26,14 @@ class Statistics:
     settled; `longest_entailed` and `longest_refuted` are the seconds of the oracle's longest answers. `near_ties`
     counts answers that rest on float sums closer than rounding; they hold for trees added in their own order, as
     scikit-learn does unless it predicts with several jobs.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> stats = tp.Explainer(forest, oracle="brute").abductive(patient).stats
+    >>> stats.oracle, stats.entailed, stats.refuted, stats.unknown
+    ('brute', 2, 2, 0)
     """
 
     oracle: str
@@ -181,7 +189,16 @@ class Abductive:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """One feature's value before and after, as text."""
+    """One feature's value before and after, as text.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> change = tp.Explainer(forest).contrastive(patient).changes[0]
+    >>> change.name, change.before, change.after
+    ('chest-pain', '1', '0.5')
+    """
 
     name: str
     before: str
@@ -296,7 +313,16 @@ class Contrastive:
 class Verdict:
     """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (time was up).
 
-    `enough` is, when it holds, the features among them that the proof used.
+    `enough` is, when it holds, the features among them that the proof used. A verdict is true or false in an ``if``; if
+    time was up, that raises ValueError.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> verdict = tp.Explainer(forest).holds(patient, ["chest-pain"])
+    >>> verdict.holds, verdict.witness, verdict.witness_label
+    (False, (0.5, 0.0, 1.0, 70.0), 'No')
     """
 
     holds: bool | None

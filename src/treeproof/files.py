@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -147,8 +149,33 @@ def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
 
 
 def load_forest(path: str | os.PathLike[str]) -> Forest:
-    """Return the forest in a file written by `save_forest`."""
-    return forest_from_json(_read_text(path))
+    """Return the forest in a file written by `save_forest`, equal to the one that was saved to the last bit.
+
+    `ForestFormatError` says what is wrong with a file that is damaged, or no forest. Reading it runs no code of others.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from treeproof.examples import heart_disease
+    >>> forest, _ = heart_disease()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "heart.json")
+    ...     save_forest(forest, path)
+    ...     load_forest(path) == forest
+    True
+    """
+    text = _read_text(path)
+    with _blaming(path):
+        return forest_from_json(text)
+
+
+@contextlib.contextmanager
+def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in a complaint about what it holds."""
+    try:
+        yield
+    except ForestFormatError as error:
+        raise ForestFormatError(f"{path} cannot be read. {error}") from error
 
 
 def _read_text(path: str | os.PathLike[str]) -> str:
@@ -169,13 +196,19 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        document = _json(_read_text(path))
-        by_xgboost = isinstance(document, dict) and "learner" in document
-        return xgboost.from_json(document) if by_xgboost else _forest(document)
+        text = _read_text(path)
+        with _blaming(path):
+            document = _json(text)
+            by_xgboost = isinstance(document, dict) and "learner" in document
+            return xgboost.from_json(document) if by_xgboost else _forest(document)
     if suffix == ".ubj":
-        return xgboost.from_json(ubjson.parse(Path(path).read_bytes()))
+        content = Path(path).read_bytes()
+        with _blaming(path):
+            return xgboost.from_json(ubjson.parse(content))
     if suffix in (".txt", ".lgb"):
-        return lightgbm.from_text(_read_text(path))
+        text = _read_text(path)
+        with _blaming(path):
+            return lightgbm.from_text(text)
     if suffix == ".skops":
         return _load_skops(path)
     if suffix in (".pkl", ".pickle", ".joblib"):

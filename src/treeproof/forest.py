@@ -280,7 +280,7 @@ class Forest:
 
     @property
     def divisor(self) -> float:
-        """What sums of leaf values are divided by: the number of trees, for a mean."""
+        """What sums of leaf values are divided by, the number of trees, for a mean."""
         if self.sums is not None:
             return self.sums.divisor
         return self.n_trees if self.vote == "mean" else 1
@@ -300,7 +300,7 @@ class Forest:
 
     @cached_property
     def leaf_class(self) -> npt.NDArray[np.intp]:
-        """Per node the first maximum of its values: the vote of a leaf under majority vote."""
+        """Per node the first maximum of its values, the vote of a leaf under majority vote."""
         return np.argmax(self.values, axis=1)
 
     def predict_index(self, X: Any) -> npt.NDArray[np.intp]:

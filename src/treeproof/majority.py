@@ -23,15 +23,13 @@ class MajorityForestClassifier(RandomForestClassifier):  # type: ignore[misc]
     """Exactly the trees of RandomForestClassifier (same parameters, same seed), predicting by majority vote.
 
     Each tree votes for the first maximum of the leaf that a row reaches, and the class with most votes wins;
-    among equals, the one that comes first in ``classes_`` [1]_. Votes are counted in whole numbers, so the
+    among equals, the one that comes first in ``classes_``. Votes are counted in whole numbers, so the
     prediction does not depend on `n_jobs`. One output only.
 
     All parameters, and all attributes after `fit`, are those of RandomForestClassifier. ``oob_score=True``
     scores the out-of-bag votes, and ``oob_decision_function_`` holds their shares.
 
-    References
-    ----------
-    .. [1] L. Breiman, "Random forests", Machine Learning 45(1), 2001, definition 1.1.
+    This is the vote of L. Breiman, "Random forests", Machine Learning 45(1), 2001, definition 1.1.
 
     Examples
     --------

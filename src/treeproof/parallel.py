@@ -70,32 +70,34 @@ def count_jobs(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
-def track(items: Iterable[Result], total: int | None, text: str | None) -> Iterator[Result]:
+def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:
     """Yield the items and show how many have come, and how many come each second; nothing without `text`.
 
-    A bar on standard error if rich is installed, else a count. `total` is None if nobody knows.
+    A bar on standard error if rich is installed, else a count. `total` is None if nobody knows: then there is no bar
+    and no time left. On rich's `console`, if one is given, the bar goes away at the end.
     """
     if text is None:
         yield from items
         return
     try:
+        from rich import progress as shown
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
         yield from _count(items, total, text)
         return
-    rate = TextColumn("{task.fields[rate]}")
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        rate,
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
+    known = (shown.BarColumn(), shown.MofNCompleteColumn(), shown.TextColumn("{task.fields[rate]}"))
+    left = shown.TimeRemainingColumn(compact=True)
+    unknown = (shown.TextColumn("{task.completed:,}, {task.fields[rate]},"), shown.TimeElapsedColumn())
+    bar = shown.Progress(
+        *(() if total is not None else (shown.SpinnerColumn(),)),
+        shown.TextColumn("{task.description}", markup=False),
+        *((*known, left, shown.TextColumn("left")) if total is not None else unknown),
+        console=console or Console(stderr=True),
+        transient=console is not None,
     )
     start = time.perf_counter()
     with bar:
-        task = bar.add_task(text, total=total, rate="")
+        task = bar.add_task(text, total=total, rate="-/s")
         for done, item in enumerate(items, start=1):
             yield item
             bar.update(task, completed=done, rate=_rate(done, start))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
         return X
     matrix = _as_matrix(X, columns)
+    if matrix.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
+        lengths = sorted({np.size(row) for row in matrix})
+        raise InputError(f"Rows must all have {len(columns)} values. Got rows of {' and '.join(map(str, lengths))}.")
     if matrix.ndim != 2:
         raise InputError(
             f"Rows must form a table of shape (n_rows, {len(columns)}). Got an array of {matrix.ndim} dimension(s); "
@@ -60,6 +63,24 @@ def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> l
         except InputError as error:
             found.append(InputError(f"Row {i}: {error}"))
     return found
+
+
+def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
+    """Return how many rows a table has, and a function that gives one of them, with its columns' names if it has any.
+
+    >>> n_rows, part = by_number([[1, 2], [3, 4]])
+    >>> n_rows, part(1)
+    (2, [3, 4])
+    """
+    if hasattr(X, "toarray"):  # a sparse matrix
+        X = X.toarray()
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+        raise InputError(f"Rows must form a table. Got {type(X).__name__}.")
+    if hasattr(X, "iloc"):
+        return len(X), lambda i: X.iloc[[i]]
+    if hasattr(X, "columns"):  # polars
+        return len(X), lambda i: X[i : i + 1]
+    return len(X), lambda i: X[i]
 
 
 def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
@@ -237,13 +258,14 @@ def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) ->
     if not bad.any():
         return
     row, j = np.argwhere(bad)[0]
+    where = f" in row {row}" if len(rows) > 1 else ""
     if np.isnan(rows[row, j]):
         raise InputError(
-            f"Column {columns[j].name!r} must not be missing: the model takes no missing values. Got NaN in row {row}; "
+            f"Column {columns[j].name!r} must not be missing: the model takes no missing values. Got NaN{where}; "
             "impute it first."
         )
     raise InputError(
-        f"Column {columns[j].name!r} must be a finite {floats.name}. Got an infinite or too large value in row {row}."
+        f"Column {columns[j].name!r} must be a finite {floats.name}. Got an infinite or too large value{where}."
     )
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, did_you_mean
 from treeproof.floats import FLOAT32, Floats
 
 Interval = tuple[float, float]
@@ -350,4 +350,5 @@ def _advice(text: str, names: Sequence[str]) -> str:
             f"'{name} in {{red, blue}}'. Got {text!r}."
         )
     shown = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    return f"A condition must name one of the features {shown}. Got {text!r}."
+    start = re.split(r"[<>=!]|\b(?:in|is|not)\b", text, maxsplit=1)[0].strip()
+    return f"A condition must name one of the features {shown}. Got {text!r}.{did_you_mean(start, names)}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from treeproof.cells import CellForest, Clause, integer_scores
 from treeproof.constraints import Constraint, intervals, parse_constraint
-from treeproof.errors import InputError
+from treeproof.errors import InputError, did_you_mean
 from treeproof.floats import FLOAT32, FLOATS, Floats, Numbers
 from treeproof.forest import LEAF, FloatArray, Forest, Label, Rows
 from treeproof.query import Cells, Domain
@@ -178,8 +178,8 @@ class NumericFeature:
             if self.missing_cell is not None:
                 return self.missing_cell
             raise InputError(
-                f"Feature {self.name!r} must not be missing: the space has no missing values of it. "
-                f"If it has, say so: missing=[{self.name!r}]."
+                f"Feature {self.name!r} must not be missing: it is not declared that it can be. Got NaN; impute it, or "
+                f"declare it: Explainer(model, missing=[{self.name!r}])."
             )
         if self.kind == "binary" and value not in (0, 1):
             raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {self._text(value)}.")
@@ -189,7 +189,9 @@ class NumericFeature:
                 f"Got {self.floats.shortest(value)}."
             )
         if not self._lowest <= value <= self._highs[-1]:
-            bounds = self._condition(self._lowest, self._highs[-1])
+            limit = self.floats.largest
+            low, high = self._lowest, self._highs[-1]
+            bounds = self._condition(None if low == -limit else low, None if high == limit else high)
             got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
             raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {got}.")
         return bisect_left(self._highs, value) + self._first
@@ -433,7 +435,7 @@ class Space:
 
     @cached_property
     def importances(self) -> FloatArray:
-        """Importance of each feature: the sum over its columns."""
+        """Importance of each feature, the sum over its columns."""
         return np.array([self.forest.importances[list(feature.columns)].sum() for feature in self.features])
 
     def condition_at(self, f: int, cell: int) -> Condition:
@@ -693,7 +695,7 @@ def _named(feature: Any, names: Sequence[str]) -> int:
     if isinstance(feature, str):
         if feature in names:
             return names.index(feature)
-        raise InputError(f"A feature must be one of {list(names)}. Got {feature!r}.")
+        raise InputError(f"A feature must be one of {list(names)}. Got {feature!r}.{did_you_mean(feature, names)}")
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
         if 0 <= feature < len(names):
             return int(feature)
@@ -717,7 +719,8 @@ def _column(forest: Forest, column: Any) -> int:
     if isinstance(column, str):
         if column in forest.column_names:
             return forest.column_names.index(column)
-        raise InputError(f"A column must be one of {list(forest.column_names)}. Got {column!r}.")
+        near = did_you_mean(column, forest.column_names)
+        raise InputError(f"A column must be one of {list(forest.column_names)}. Got {column!r}.{near}")
     if isinstance(column, int | np.integer) and 0 <= column < forest.n_columns:
         return int(column)
     raise InputError(f"A column must be a name or an index below {forest.n_columns}. Got {column!r}.")

@@ -53,7 +53,8 @@ def test_the_demo_shows_the_papers_example(run):
     assert code == 0
     assert "abductive    {blocked-arteries, chest-pain}" in out
     assert out.count("contrastive  {") == 2
-    assert "complete: True" in out
+    assert "complete: these 3 are all (1 abductive, 2 contrastive)" in out
+    assert "treeproof train data.csv" in out
 
 
 def test_train_prints_the_accuracy_and_saves_a_majority_forest(run, folder):

@@ -30,7 +30,9 @@ def complete(text: str, *words: str) -> list[str]:
 def test_bash_completes_commands_options_and_values(capsys):
     text = script(capsys, "bash")
     commands = complete(text, "treeproof", "")
-    assert commands == ["demo", "train", "explain", "enumerate", "ask", "check", "encode", "completion", "bench"]
+    assert " ".join(commands) == "demo train explain enumerate ask compare report check encode bench completion"
+    assert complete(text, "treeproof", "comp") == ["compare", "completion"]
+    assert complete(text, "treeproof", "compare", "a.json", "b.json", "--ou") == ["--out"]
     assert complete(text, "treeproof", "en") == ["enumerate", "encode"]
     assert complete(text, "treeproof", "explain", "--ro") == ["--row", "--rows"]
     assert complete(text, "treeproof", "explain", "m.json", "d.csv", "--kind", "c") == ["contrastive"]

@@ -100,6 +100,8 @@ def test_a_rule_that_nothing_breaks_is_no_clause_and_one_that_all_break_is_refus
         space(["colour <= 3"]).discretise()
     with pytest.raises(tp.InputError, match="Got '1 or b = 2'"):
         space(["if a = 1 or b = 2 then a < 1"])
+    with pytest.raises(tp.InputError, match=r"Got 'a <= 3 and b = 2'\. Make what is joined by 'and' two constraints"):
+        space(["a <= 3 and b = 2"])
     with pytest.raises(tp.InputError, match="list of rules"):
         space("a <= 3")
 
@@ -114,6 +116,8 @@ def test_bounds_shrink_the_domain():
         bounded.cells(np.array([0, 0, 0], dtype=np.float32))
     with pytest.raises(tp.InputError, match="must be one of its 2 values"):
         bounded.cells(np.array([1, 0, 1], dtype=np.float32))
+    with pytest.raises(tp.InputError, match=r"must keep its bounds: b <= 2\. Got 3"):
+        bounded.cells(np.array([1, 3, 0], dtype=np.float32))  # an open end is none, not the largest number
 
 
 @pytest.mark.parametrize(

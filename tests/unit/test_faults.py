@@ -41,7 +41,7 @@ class TestPoisonedRow:
         assert results[77_778].features == explainer.abductive(rows[77_778]).features
 
     def test_raises_by_default_before_anything_is_explained(self, explainer):
-        with pytest.raises(InputError, match="in row 1"):
+        with pytest.raises(InputError, match=r"^Row 1: .*infinite or too large value\.$"):
             explainer.batch([X[0], [np.inf, 1, 1, 1]])
 
     def test_outside_the_declared_space_fails_alone_too(self):
@@ -49,6 +49,9 @@ class TestPoisonedRow:
         bounded = tp.Explainer(model, bounds={"x0": (4, 7)})
         results = bounded.batch([X[0], [9, 3, 1, 1], X[1]], on_error="return")
         assert [type(result).__name__ for result in results] == ["Abductive", "InputError", "Abductive"]
+        assert str(results[1]).startswith("Row 1: Feature 'x0' must keep its bounds")
+        with pytest.raises(InputError, match=r"^Row 1: Feature 'x0' must keep its bounds"):
+            bounded.batch([X[0], [9, 3, 1, 1], X[1]])
 
     def test_does_not_hide_a_table_of_the_wrong_width(self, explainer):
         with pytest.raises(InputError, match="must have 4 values"):

@@ -228,6 +228,13 @@ class TestDamage:
         with pytest.raises(ForestFormatError, match=r'"format"'):
             forest_from_json("{}")
 
+    @pytest.mark.parametrize("read", [load_forest, load_model])
+    def test_of_a_file_that_was_cut_off_names_the_file(self, tmp_path, read):
+        path = tmp_path / "cut.json"
+        path.write_text(forest_to_json(build_forest(["a"], columns=["x"], classes=["a", "b"]))[:100])
+        with pytest.raises(ForestFormatError, match=r"cut\.json cannot be read\. The text must be JSON"):
+            read(path)
+
     def test_of_a_binary_file_names_the_file(self, tmp_path):
         (tmp_path / "forest.json").write_bytes(b"\xff\xfe\x00binary")
         with pytest.raises(ForestFormatError, match=r"forest\.json must be a text file"):

@@ -28,7 +28,8 @@ STAGES = [
     {"questions"},
     {"plots"},
     {"explainer"},
-    {"compare"},
+    {"compare", "report_page"},
+    {"reporting"},
     {"cli"},
     {"bench"},
 ]

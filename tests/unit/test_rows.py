@@ -77,7 +77,7 @@ class TestTables:
             (None, "table"),
             (5, "table"),
             ("rows", "table"),
-            ([[1, 2], [3]], "table|same length"),
+            ([[1, 2], [3]], "Rows must all have 2 values. Got rows of 1 and 2"),
             ([[1, [2]], [3, 4]], r"'height' must be a number. Got \[2\]"),
             ([[1, 2], [3, "x"]], "'height' must be a number. Got 'x'"),
             ([["1", 2]], "'age' must be a number. Got '1'"),

@@ -16,16 +16,16 @@ from treeproof.bench.results import COMMAND, Results, load, start
 
 EXAMPLES = """examples:
   treeproof bench table1 --data DIR --quick
-  treeproof bench table1 --data DIR --oracle native,sat:10 --peers anchor:10=anchor-env/bin/python \\
-                         --json table1.jsonl --report report
+  treeproof bench table1 --data DIR --oracle native,sat:10 --json table1.jsonl \\
+                         --peers anchor:10=anchor-env/bin/python --report report
 """
 QUICK_INSTANCES = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the benchmarks and their options."""
-    benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
-    text = "reproduce Table 1 of the paper on its own forests and instances, side by side with the peers"
+    benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK")
+    text = "reproduce Table 1 of the paper on its own forests and instances"
     this = benchmarks.add_parser(
         "table1",
         help=text,
@@ -67,13 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     again.set_defaults(run=run_report)
     again.add_argument("json", type=Path, metavar="FILE", help="file that --json wrote")
     again.add_argument("report", type=Path, metavar="DIR", help="folder of the report")
+    again.add_argument("--quiet", action="store_true", help="do not say where it is")
 
 
 def run_report(args: argparse.Namespace) -> int:
     """Write the report of stored results."""
     _check_report(args.report)
     report.write(load(args.json), args.report)
-    args.say(f"report: {args.report / 'report.html'}")
+    if not args.quiet:
+        args.say(f"report: {args.report / 'report.html'}")
     return 0
 
 
@@ -114,7 +116,9 @@ def run_table1(args: argparse.Namespace) -> int:
             results.add(growth.measure(curve, at, settings.limit, settings.repeats))
     shown = Results(results.header, None, {name: results.datasets[name] for name in names}, results.growth)
     records = list(shown.datasets.values())
-    args.say("\n" + report.as_text(report.table1(records)) + "\n")
+    printed = report.table1(records)
+    if not args.show_table(printed.columns, printed.rows, printed.n_names):
+        args.say("\n" + report.as_text(printed) + "\n")
     for line in report.findings(shown):
         args.say(f"* {line}")
     for line in report.worse_lines(shown):
@@ -225,34 +229,44 @@ def _progress(total: int, quiet: bool) -> Iterator[Stage]:
     """
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
         yield _silent
         return
     if quiet or not sys.stderr.isatty():
         yield _silent
         return
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<28}"),
+        BarColumn(bar_width=16),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("left"),
+    )
     bars = Progress(
         *columns, console=Console(stderr=True), auto_refresh=False, redirect_stdout=sys.stdout.isatty(), transient=True
     )
-    every, current = bars.add_task("all", total=total), bars.add_task("", total=1)
-    dataset, drawn = "", 0.0
+    every, current = bars.add_task("all", total=total, rate=""), bars.add_task("", total=1, rate="")
+    dataset, drawn, done, began = "", 0.0, 0, 0.0
 
     def stage(text: str, steps: int) -> Callable[[], None]:
-        nonlocal dataset
+        nonlocal dataset, done, began
+        done, began = 0, time.monotonic()
         name = text.partition(":")[0]
         if dataset not in ("", name) or dataset == name == "growth":
             bars.advance(every)
         dataset = name
-        bars.reset(current, description=text, total=steps)
+        bars.reset(current, description=text, total=steps, rate="")
         bars.refresh()
 
         def tick() -> None:
-            nonlocal drawn
+            nonlocal drawn, done
+            done += 1
             bars.advance(current)
-            if time.monotonic() - drawn > 0.2:
-                drawn = time.monotonic()
+            if (now := time.monotonic()) - drawn > 0.2:
+                drawn = now
+                bars.update(current, rate=f"{done / max(now - began, 1e-9):.3g}/s")
                 bars.refresh()
 
         return tick

@@ -1,4 +1,4 @@
-"""The command line: ``treeproof demo | train | explain | enumerate | ask | check | encode | bench | completion``."""
+"""The command line: ``treeproof COMMAND``. Each command has a file of its own here."""
 
 from treeproof.cli.main import main
 

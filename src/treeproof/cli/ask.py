@@ -3,68 +3,125 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from treeproof.cli import codes
 from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import about, add_question, add_search, load, say_result, target_of
-from treeproof.cli.show import shows_progress
+from treeproof.cli.common import (
+    about,
+    add_files,
+    add_model,
+    add_search,
+    add_target,
+    count,
+    load,
+    own_numbers,
+    say_result,
+    section,
+    target_of,
+    undecided,
+)
+from treeproof.cli.output import OUT_HELP, audited, check_out, write_results
+from treeproof.cli.show import follow, say, shows_progress
 from treeproof.cli.table import Table
 from treeproof.explainer import Explainer
-from treeproof.parallel import track
+from treeproof.questions.audit import Audit
 
-Command = Callable[[str, str, Callable[[argparse.Namespace], int]], argparse.ArgumentParser]
+Command = Callable[..., argparse.ArgumentParser]
 
 
 def add_commands(command: Command) -> None:
-    """Add a command for each question; `command` makes a parser from a name, a help text and what to run."""
+    """Add a command for each question; `command` makes a parser from a name, a text, what to run, and examples."""
 
-    def question(name: str, text: str, answer: Callable[..., Any], *, target: bool = False) -> argparse.ArgumentParser:
-        made = command(name, text, lambda args: _ask(args, answer))
-        add_question(made, target=target)
+    def question(name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:
+        """Add a question about one row; return the place for its options."""
+        examples = "\n".join(f"treeproof ask {name} model.json data.csv --row 7{option}" for option in ("", *options))
+        made = command(name, text, lambda args: _ask(args, answer), examples if answer is not _review else options[0])
+        add_files(made)
         add_rows(made)
+        place = section(made, "question") if name not in ("relevance", "general") else None
+        if name in ("robustness", "changes"):
+            add_target(made)
+        add_model(made)
         add_search(made, order=False)
-        return made
+        return place
 
-    question("relevance", "which features matter at all: necessary, relevant or irrelevant", _relevance)
-    made = question("attribution", "the share of abductive explanations that contain each feature", _attribution)
-    made.add_argument("--limit", type=int, help="stop after so many explanations")
-    made = question(
-        "robustness", "the largest distance at which the prediction is proved constant", _robustness, target=True
+    question(
+        "relevance", "which features matter at all: necessary, relevant or irrelevant", _relevance, " --timeout 10"
     )
-    made.add_argument("--norm", choices=["linf", "l1", "l0"], default="linf", help="distance (default: %(default)s)")
-    made = question(
-        "changes", "several changes that give another prediction, with few features in common", _changes, target=True
+    place = question(
+        "attribution", "the share of abductive explanations that contain each feature", _attribution, " --limit 100"
     )
-    made.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
-    made.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
-    question("general", "the proved rule around a row that covers most rows of the data", _general)
-    made = question("review", "whether somebody else's explanation forces the prediction", _review)
-    made.add_argument("--claim", required=True, help="conditions joined by 'and', or feature names with commas between")
-    made = command("audit", "which predictions rest on protected features", _audit)
-    add_question(made, target=False)
-    made.add_argument("--protected", nargs="+", required=True, metavar="FEATURE", help="the protected features")
+    place.add_argument("--limit", type=int, metavar="N", help="stop after so many explanations")
+    place = question(
+        "robustness",
+        "the largest distance at which the prediction is proved constant",
+        _robustness,
+        " --norm l0",
+        " --target yes",
+    )
+    place.add_argument("--norm", choices=["linf", "l1", "l0"], default="linf", help="distance (default: %(default)s)")
+    place = question(
+        "changes",
+        "several changes that give another prediction, with few features in common",
+        _changes,
+        " -n 5 --fixed age",
+    )
+    place.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    place.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
+    question("general", "the proved rule around a row that covers most rows of the data", _general, " --timeout 10")
+    place = question(
+        "review",
+        "whether somebody else's explanation forces the prediction",
+        _review,
+        'treeproof ask review model.json data.csv --row 7 --claim "age <= 30"\n'
+        'treeproof ask review model.json data.csv --row 7 --claim "age, income"',
+    )
+    place.add_argument(
+        "--claim",
+        required=True,
+        metavar="TEXT",
+        help="conditions joined by 'and', or feature names with commas between",
+    )
+    _add_audit(command)
+
+
+def _add_audit(command: Command) -> None:
+    made = command(
+        "audit",
+        "which predictions rest on protected features",
+        _audit,
+        "treeproof ask audit model.json data.csv --protected sex age\n"
+        "treeproof ask audit model.json data.csv --protected sex --out audit.csv",
+    )
+    add_files(made)
     add_rows(made, default="all")
-    made.add_argument("--jobs", type=int, metavar="N", help="threads; -1 is one for each core")
-    add_search(made, order=False)
+    section(made, "question").add_argument(
+        "--protected", nargs="+", required=True, metavar="FEATURE", help="the protected features"
+    )
+    add_model(made, within=False)
+    add_search(made, order=False, jobs=True, out=OUT_HELP)
 
 
 def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explainer, Table, Any], Any]) -> int:
     """Answer a question about each chosen row; the exit code tells whether a deadline came first."""
     explainer, table = load(args, args.oracle)
-    code = 0
     rows = chosen_rows(args, table)
-    show = len(rows) > 1 and shows_progress(args.quiet)
-    for index in track(rows, len(rows), "answering" if show else None):
+
+    def ask(index: int) -> tuple[int, Any]:
         x = table.row(index, explainer.forest.columns)
-        result = answer(args, about(args, explainer, x), table, x)
+        return index, answer(args, about(args, explainer, x), table, x)
+
+    code = codes.DONE
+    answers = map(ask, rows)
+    for index, result in follow(args, answers, len(rows), "answering") if len(rows) > 1 else answers:
         say_result(args, index, result)
-        code = max(code, int(not _is_decided(result)))
+        if undecided([result]):
+            code = codes.LATE
     return code
-
-
-def _is_decided(result: Any) -> bool:
-    return result.status not in ("sound", "unknown", "bounds", "incomplete")
 
 
 def _relevance(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
@@ -96,10 +153,24 @@ def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any
 
 
 def _audit(args: argparse.Namespace) -> int:
+    if args.out:
+        check_out(args.out)
     explainer, table = load(args, args.oracle)
-    columns = explainer.forest.columns
-    rows = [table.row(i, columns) for i in chosen_rows(args, table)]
-    show = shows_progress(args.quiet)
-    result = explainer.audit(rows, args.protected, n_jobs=args.jobs, progress=show, timeout=args.timeout)
-    say_result(args, None, result)
-    return int(any(not _is_decided(row) for row in result.rows))
+    chosen = chosen_rows(args, table)
+    rows = [table.row(i, explainer.forest.columns) for i in chosen]
+    with own_numbers(chosen):
+        found = explainer.audit(
+            rows, args.protected, n_jobs=args.jobs, progress=shows_progress(args.quiet), timeout=args.timeout
+        )
+    result = Audit(found.protected, tuple(replace(row, row=chosen[row.row]) for row in found.rows))
+    if args.out:
+        write_results(args.out, [audited(row) for row in result.rows])
+        if args.json:
+            counts = {"flips": result.n_flips, "free": result.n_free, "unknown": result.n_unknown}
+            say(json.dumps({"out": args.out, "rows": result.n_rows, **counts}))
+        elif not args.quiet:
+            say(result.summary())
+            say(f"{count(result.n_rows, 'row')} audited, saved to {args.out}")
+    else:
+        say_result(args, None, result)
+    return codes.LATE if undecided(result.rows) else codes.DONE

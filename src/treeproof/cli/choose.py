@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 
+from treeproof.cli.common import section
 from treeproof.cli.table import Table, is_empty
 from treeproof.errors import InputError
 from treeproof.rows import day_number
@@ -16,10 +17,11 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def add_rows(parser: argparse.ArgumentParser, *, default: str = "0") -> None:
-    """Declare the options; `default` is what is meant without them, ``"0"`` or ``"all"``."""
-    group = parser.add_argument_group("rows", f"which rows of the data, counted from 0 (default: {default})")
+    """Declare the options; `default` is what is meant without them, ``"all"`` or as in ``--rows``."""
+    group = section(parser, "rows")
+    group.description = f"which rows of the data, counted from 0 (default: {default})"
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--row", type=int, nargs="+", metavar="N", help="these rows")
+    which.add_argument("--row", type=_row, nargs="+", metavar="N", help="these rows")
     which.add_argument("--rows", metavar="RANGE", help="a range, without its end, or a list: 0:20, 100:, 3,5,7")
     which.add_argument("--all", action="store_true", help="every row")
     group.add_argument(
@@ -33,6 +35,15 @@ def add_rows(parser: argparse.ArgumentParser, *, default: str = "0") -> None:
     parser.set_defaults(rows_default=default)
 
 
+def _row(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"rows are whole numbers. Got {text!r}; the files come before the options"
+        ) from None
+
+
 def chosen_rows(args: argparse.Namespace, table: Table) -> list[int]:
     """Return the rows that the options choose, each once; InputError if there are none."""
     n = len(table.rows)
@@ -43,7 +54,7 @@ def chosen_rows(args: argparse.Namespace, table: Table) -> list[int]:
     elif args.all or args.where or args.rows_default == "all":
         rows = list(range(n))
     else:
-        rows = [0]
+        rows = parse_range(args.rows_default, n)
     for index in rows:
         table.check(index)
     for text in args.where:

@@ -1,39 +1,70 @@
-"""What commands share: how a question is put on the command line, and how its answers are written."""
+"""What commands share: how a question is put on the command line, and what is read for it.
+
+An option has one name, one help text and one place in the help of every command that has it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from treeproof.cli.show import say, say_card
+from treeproof.cli.show import say
 from treeproof.cli.table import Table, read_table
-from treeproof.errors import InputError
+from treeproof.cli.views import say_view
+from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
+from treeproof.explanation import Abductive, Contrastive
 from treeproof.files import load_model
 from treeproof.importers import import_model
 from treeproof.oracles import ORACLES
+from treeproof.questions.change import Contrastives
+from treeproof.questions.general import MostGeneral
+
+MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
+DATA_HELP = "CSV file with a header that names the model's columns"
+TABLES = (".csv", ".tsv", ".gz", ".data")
+MODELS = (".json", ".ubj", ".lgb", ".skops", ".pkl", ".pickle", ".joblib")
 
 
-def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
-    """Write a result, as JSON on request."""
-    if args.json:
-        say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
-    else:
-        say_card(str(result), None if row is None else f"row {row}")
+def section(parser: argparse.ArgumentParser, title: str) -> Any:
+    """Return the part of the help with this title; options may come to it from several places."""
+    for group in parser._action_groups:
+        if group.title == title:
+            return group
+    return parser.add_argument_group(title)
+
+
+def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
+    """Positional arguments: the model or models, each with its help text, and the data."""
+    for name, text in (models or {"model": MODEL_HELP}).items():
+        parser.add_argument(name, metavar=name.upper(), help=text)
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
 
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
-    """Options that say what is explained: model, data, space, vote, target, and the SAT encoding."""
-    parser.add_argument(
-        "model", help="saved model: .json, .skops, XGBoost .json, LightGBM .txt, or a trusted .pkl / .joblib"
-    )
-    parser.add_argument("data", help="CSV file with a header that names the model's columns")
-    parser.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
-    parser.add_argument(
-        "--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)"
-    )
-    claim = parser.add_mutually_exclusive_group()
+    """The files, the model's options and, unless there is none, the target."""
+    add_files(parser)
+    if target:
+        add_target(parser)
+    add_model(parser)
+
+
+def add_target(parser: argparse.ArgumentParser, title: str = "question") -> None:
+    """The class of a "why not?"."""
+    section(parser, title).add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
+
+
+def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
+    """Options that say what is explained: which function of the model, over which inputs."""
+    model = section(parser, "model")
+    add_trust(model)
+    model.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
+    claim = model.add_mutually_exclusive_group()
     claim.add_argument(
         "--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P"
     )
@@ -46,57 +77,101 @@ def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> Non
     claim.add_argument(
         "--cut", type=float, nargs="+", metavar="SCORE", help="explain between which of these a regressor's score lies"
     )
-    claim.add_argument(
-        "--within",
-        type=float,
-        metavar="DISTANCE",
-        help="explain why a regressor's score stays so close to its prediction",
-    )
-    parser.add_argument(
+    if within:
+        claim.add_argument(
+            "--within",
+            type=float,
+            metavar="DISTANCE",
+            help="explain why a regressor's score stays so close to its prediction",
+        )
+    inputs = section(parser, "inputs")
+    inputs.add_argument(
         "--missing", nargs="*", metavar="COLUMN", help="numeric columns that may be missing (alone: all that can be)"
     )
-    if target:
-        parser.add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
-    parser.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
-    parser.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
-    parser.add_argument(
+    inputs.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
+    inputs.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
+    inputs.add_argument(
         "--one-hot",
         action="append",
         default=[],
         metavar="NAME=COLUMN,COLUMN,...",
         help="columns of which exactly one is 1, as one feature; may be repeated",
     )
-    parser.add_argument(
+    inputs.add_argument(
         "--constraints", metavar="FILE", help="rules between features, one on each line: if A = 1 then B <= 3"
     )
-    parser.add_argument("--observed", action="store_true", help="keep features in the ranges of the data")
-    parser.add_argument("--preset", choices=["paper", "compact"], help="encoding of the sat oracle")
-    parser.add_argument("--solver", help="PySAT solver of the sat oracle")
-    parser.add_argument("--cardinality", help="PySAT cardinality encoding of the sat oracle")
+    inputs.add_argument("--observed", action="store_true", help="keep features in the ranges of the data")
 
 
-def add_search(parser: argparse.ArgumentParser, *, order: bool = True) -> None:
-    """Options of a search: oracle, order, deadline, output."""
-    parser.add_argument("--oracle", choices=list(ORACLES), default="native", help="backend (default: %(default)s)")
+def add_trust(group: Any) -> None:
+    """Consent to a pickle."""
+    group.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
+
+
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    """Options of the SAT encoding."""
+    search = section(parser, "search")
+    search.add_argument("--preset", choices=["paper", "compact"], help="encoding of the sat oracle")
+    search.add_argument("--solver", metavar="NAME", help="PySAT solver of the sat oracle")
+    search.add_argument("--cardinality", metavar="NAME", help="PySAT cardinality encoding of the sat oracle")
+
+
+def add_search(
+    parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
+) -> None:
+    """Options of a search (deadline, order, threads, oracle) and of what is printed."""
+    search = section(parser, "search")
+    search.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
     if order:
-        parser.add_argument(
+        search.add_argument(
             "--order",
             choices=["importance", "index"],
             default="importance",
             help="which features are tried for removal first (default: least important)",
         )
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
-    add_output(parser)
+    if jobs:
+        search.add_argument("--jobs", type=int, metavar="N", help="threads; -1 is one for each core (default: 1)")
+    search.add_argument("--oracle", choices=list(ORACLES), default="native", help="who proves (default: %(default)s)")
+    add_encoding(parser)
+    add_output(parser, out=out)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Options of what is printed, the same for every command."""
-    parser.add_argument("--json", action="store_true", help="one JSON object on a line for each result")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
+def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> None:
+    """Options of what is printed, the same for every command; `out` is the help text of --out, if there is one."""
+    output = section(parser, "output")
+    if out:
+        output.add_argument("--out", metavar="FILE", help=out)
+    output.add_argument("--json", action="store_true", help="one JSON object on a line for each result")
+    output.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
+
+
+def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
+    """Write a result, as JSON on request."""
+    if args.json:
+        say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
+    else:
+        say_view(result, None if row is None else f"row {row}")
 
 
 def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
     """Return the explainer and the rows that the options ask for."""
+    check_order([args.model], args.data)
+    model = load_model(args.model, trust=args.trust)
+    table = read_table(args.data)
+    return make_explainer(args, model, table, oracle), table
+
+
+def check_order(models: Sequence[str], data: str) -> None:
+    """Raise InputError if the data stand where a model should, and a model where the data should."""
+    swapped = [model for model in models if Path(model).suffix.lower() in TABLES]
+    if swapped and Path(data).suffix.lower() in MODELS:
+        raise InputError(
+            f"The model comes first, then the data. {swapped[0]} looks like data and {data} like a model: swap them."
+        )
+
+
+def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
+    """Return the explainer of a model that the options ask for."""
     kinds: Any = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
     both = set(args.binary) & set(args.ordinal)
     if both:
@@ -108,8 +183,9 @@ def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
             raise InputError(f"--one-hot must look like NAME=COLUMN,COLUMN,... Got {group!r}.")
         one_hot[name] = columns.split(",")
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
-    model = load_model(args.model, trust=args.trust)
-    table = read_table(args.data)
+    if not options and hasattr(args, "oracle"):
+        for name in sat_options(args):
+            raise InputError(f"--{name} goes with --oracle sat.")
     if getattr(args, "verify", False):
         options["verify"] = True
     options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
@@ -120,7 +196,7 @@ def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
     if args.observed:
         columns = import_model(model, vote=args.vote).columns
         options |= {"data": [table.row(i, columns) for i in range(len(table.rows))], "domain": "observed"}
-    return Explainer(model, vote=args.vote, kinds=kinds, one_hot=one_hot, oracle=oracle, **options), table
+    return Explainer(model, vote=args.vote, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
 
 
 def about(args: argparse.Namespace, explainer: Explainer, x: Any) -> Explainer:
@@ -142,4 +218,45 @@ def target_of(args: argparse.Namespace, explainer: Explainer) -> Any:
     for label in labels:
         if str(label) == args.target:
             return label
-    raise InputError(f"--target must be one of {labels}. Got {args.target!r}.")
+    near = did_you_mean(args.target, map(str, labels))
+    raise InputError(f"--target must be one of {labels}, the classes of {args.model}. Got {args.target!r}.{near}")
+
+
+def count(n: int, thing: str, things: str = "") -> str:
+    """Return a number of things in words.
+
+    >>> count(1, "row"), count(2, "row"), count(2, "class", "classes")
+    ('1 row', '2 rows', '2 classes')
+    """
+    return f"{n} {thing}" if n == 1 else f"{n} {things or thing + 's'}"
+
+
+def undecided(results: Iterable[Any]) -> int:
+    """Return how many results the deadline left open in any respect: those that say that the time was up."""
+    return sum(map(_is_open, results))
+
+
+def _is_open(result: Any) -> bool:
+    if result.status in ("sound", "unknown", "bounds", "incomplete"):
+        return True
+    if isinstance(result, Abductive | Contrastive) and result.status == "minimal" and result.lower_bound is not None:
+        return True  # a minimum was looked for
+    if isinstance(result, Abductive):
+        return result.inflated and not result.widest
+    if isinstance(result, Contrastive):
+        return result.distance is not None and not result.closest
+    if isinstance(result, MostGeneral):
+        return bool(result.rule) and not result.widest
+    return isinstance(result, Contrastives) and undecided(result.changes) > 0
+
+
+@contextmanager
+def own_numbers(rows: Sequence[int]) -> Iterator[None]:
+    """Let an error name a row by its number in the file, not among the chosen ones."""
+    try:
+        yield
+    except InputError as error:
+        found = re.match(r"Row (\d+)\b", str(error))
+        if not found:
+            raise
+        raise InputError(f"Row {rows[int(found[1])]}{str(error)[found.end() :]}") from error

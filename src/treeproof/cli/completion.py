@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-INSTALL = """to install:
-  bash:  treeproof completion bash > ~/.local/share/bash-completion/completions/treeproof
-  zsh:   treeproof completion zsh > DIR/_treeproof     (DIR is a folder in your $fpath)
-  fish:  treeproof completion fish > ~/.config/fish/completions/treeproof.fish
+from treeproof.cli import codes
+
+EXAMPLES = """
+treeproof completion bash > ~/.local/share/bash-completion/completions/treeproof
+treeproof completion zsh > ~/.zfunc/_treeproof   # any folder in your $fpath
+treeproof completion fish > ~/.config/fish/completions/treeproof.fish
 """
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="which shell")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    sys.stdout.write(script(args.parser(), args.shell))
+    return codes.DONE
 
 
 @dataclass(frozen=True)

@@ -7,37 +7,63 @@ import json
 import time
 from typing import Any
 
-from treeproof.cli.show import say, say_card, terminal
+from treeproof.cli import codes
+from treeproof.cli.common import add_output
+from treeproof.cli.show import line_text, say, terminal
+from treeproof.cli.views import Listing, say_view
 from treeproof.examples import heart_disease
 from treeproof.explainer import Explainer
 
+EXAMPLES = """
+treeproof demo
+treeproof demo --json
+"""
+NEXT = """Now your own data, a CSV file whose last column is the class:
+  treeproof train data.csv
+  treeproof explain data.json data.csv --row 0"""
 ROW = 63
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print both examples."""
-    remark = (lambda text: None) if args.json or args.quiet else say
+    remarks = not (args.json or args.quiet)
 
-    def answer(question: str, result: Any, end: str = "\n") -> None:
+    def remark(text: str, *, bold: bool = False) -> None:
+        console = terminal()
+        if remarks and console is not None:
+            for line in text.split("\n"):
+                console.print(line_text(line, bold=bold))
+        elif remarks:
+            say(text)
+
+    def answer(question: str, result: Any) -> None:
         if args.json:
             say(json.dumps({"question": question, **result.to_dict()}))
         elif terminal() is not None:
-            say_card(str(result), question)
+            say_view(result, question)
         else:
-            say(f"{question}\n{result}{end}")
+            say(f"{question}\n{result}\n")
 
     forest, patient = heart_disease()
     names = forest.column_names
     explainer = Explainer(forest, kinds={**dict.fromkeys(names[:3], "binary"), names[3]: "ordinal"})
-    remark("The running example of Izza and Marques-Silva (IJCAI 2021): three trees, one patient")
+    remark("1. The example of Izza and Marques-Silva (IJCAI 2021): three trees, one patient", bold=True)
     remark("  " + ", ".join(f"{name} = {value}" for name, value in zip(names, patient, strict=True)) + "\n")
     answer("Why?", explainer.abductive(patient))
     answer("What would change it?", explainer.contrastive(patient))
-    remark("All minimal explanations")
-    results = explainer.enumerate(patient, kind="both")
-    for result in results:
-        remark(f"  {type(result).__name__.lower():<12} {{{', '.join(result.feature_names)}}}")
-    remark(f"  complete: {results.complete}\n")
+    if remarks:
+        remark("All minimal explanations", bold=True)
+        results = explainer.enumerate(patient, kind="both")
+        listing = Listing()
+        for result in results:
+            listing.add(result)
+        listing.end(results.complete is True, None)
+        remark("")
 
     from sklearn.datasets import load_iris  # only now: nobody else waits for them
     from sklearn.ensemble import RandomForestClassifier
@@ -47,14 +73,15 @@ def run(args: argparse.Namespace) -> int:
     model.feature_names_in_ = [name.removesuffix(" (cm)") for name in iris.feature_names]
     explainer = Explainer(model)
     flower = iris.data[ROW]
-    remark("A random forest of 100 trees on iris, scikit-learn's own predict, one flower")
+    remark("2. A random forest of 100 trees on iris, scikit-learn's own predict, one flower", bold=True)
     remark("  " + ", ".join(f"{n} = {v}" for n, v in zip(explainer.space.names, flower.tolist(), strict=True)) + "\n")
     start = time.perf_counter()
     why = explainer.abductive(flower)
     seconds = time.perf_counter() - start
-    answer("Why?", why, end="")
-    questions = why.stats.entailed + why.stats.refuted
-    remark(f"({1000 * seconds:.1f} ms, {questions} questions to the {why.stats.oracle} oracle)\n")
+    answer("Why?", why)
     for target in [label for label in model.classes_.tolist() if label != why.label]:
         answer(f"Why not {target}?", explainer.contrastive(flower, target=target))
-    return 0
+    questions = why.stats.entailed + why.stats.refuted
+    remark(f"The first answer took {1000 * seconds:.1f} ms, {questions} questions to the {why.stats.oracle} oracle.\n")
+    remark(NEXT)
+    return codes.DONE

@@ -5,57 +5,79 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from treeproof.compare import ComparedRow
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.explanation import Abductive
+from treeproof.explanation import Abductive, as_plain
 from treeproof.files import write_whole
+from treeproof.questions.audit import AuditedRow
 
 FORMATS = (".csv", ".json", ".parquet")
+OUT_HELP = "write the results there instead, as .csv, .json or .parquet; whole or not at all"
+
+Record = dict[str, Any]
 
 
 def check_out(path: str) -> None:
-    """Fail before the work is done, not after it, if the file cannot be written."""
+    """Fail before the work is done, not after it, if the file of results cannot be written."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"--out must end in .csv, .json or .parquet. Got {path!r}.")
-    if not Path(path).parent.is_dir():
-        raise InputError(f"The folder of --out must exist. Got {path!r}.")
+    check_writable(path)
     if suffix == ".parquet":
         _pandas()
 
 
-def write_results(path: str, results: Sequence[tuple[int, Any]]) -> None:
-    """Write explanations, each with its row: complete ones as JSON, the main columns otherwise."""
+def check_writable(path: str, option: str = "--out") -> None:
+    """Fail before the work is done if a file cannot be written."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"The folder of {option} must exist. Got {path!r}.")
+    if Path(path).is_dir():
+        raise InputError(f"{option} must be a file. {path!r} is a folder.")
+    try:
+        handle, probe = tempfile.mkstemp(dir=folder, prefix=".treeproof.")
+    except OSError as error:
+        raise InputError(f"{option} must be in a folder that can be written to. Got {path!r}.") from error
+    os.close(handle)
+    Path(probe).unlink()
+
+
+def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
+    """Write results, each as complete data for JSON, and as main columns for other files."""
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        lines = ",\n".join(json.dumps({"row": row, **result.to_dict()}) for row, result in results)
+        lines = ",\n".join(json.dumps(data) for data, _ in results)
         content = f"[\n{lines}\n]\n".encode()
     elif suffix == ".csv":
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        records = [_record(row, result) for row, result in results]
-        writer.writerow(records[0])
-        for record in records:
+        writer.writerow(results[0][1])
+        for _, record in results:
             writer.writerow("; ".join(value) if isinstance(value, list) else value for value in record.values())
         content = text.getvalue().encode()
     else:
-        records = [_record(row, result) for row, result in results]
-        for name in ("label", "target", "new_label"):
+        records = [record for _, record in results]
+        for name in records[0]:
             if len({type(record[name]) for record in records if record[name] is not None}) > 1:
                 for record in records:  # a column has one type
                     record[name] = None if record[name] is None else str(record[name])
         buffer = io.BytesIO()
-        _pandas().DataFrame(records).to_parquet(buffer, engine="pyarrow", index=False)
+        frame = _pandas().DataFrame(records, dtype=object)  # or whole numbers beside a None would become floats
+        frame.to_parquet(buffer, engine="pyarrow", index=False)
         content = buffer.getvalue()
     write_whole(path, content)
 
 
-def _record(row: int, result: Any) -> dict[str, Any]:
+def explained(row: int, result: Any) -> tuple[Record, Record]:
+    """Return an explanation of a row for a file."""
     why = isinstance(result, Abductive)
-    return {
+    record = {
         "row": row,
         "kind": "abductive" if why else "contrastive",
         "label": result.label,
@@ -67,6 +89,39 @@ def _record(row: int, result: Any) -> dict[str, Any]:
         "explanation": [str(part) for part in (result.rule if why else result.changes)],
         "seconds": result.stats.seconds,
     }
+    return {"row": row, **result.to_dict()}, record
+
+
+def compared(row: ComparedRow) -> tuple[Record, Record]:
+    """Return a row under two versions of a model for a file."""
+    head: Record = {"row": row.row, "difference": row.difference, "still_forced": row.still_forced}
+    record = {
+        **head,
+        "old_label": row.old.label,
+        "new_label": row.new.label,
+        "old_features": list(row.old.feature_names),
+        "new_features": list(row.new.feature_names),
+        "old_status": row.old.status,
+        "new_status": row.new.status,
+    }
+    return {**head, "old": row.old.to_dict(), "new": row.new.to_dict()}, record
+
+
+def audited(row: AuditedRow) -> tuple[Record, Record]:
+    """Return an audited row for a file."""
+    record = {
+        "row": row.row,
+        "label": row.label,
+        "flips": row.flips,
+        "new_label": row.witness_label,
+        "changes": [str(change) for change in row.changes],
+        "necessary": list(row.necessary),
+        "undecided": list(row.undecided),
+        "forced_by": [] if row.why is None else list(row.why.feature_names),
+        "status": row.status,
+        "seconds": row.stats.seconds,
+    }
+    return as_plain(row), record
 
 
 def _pandas() -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, did_you_mean
 from treeproof.forest import Column, Label
 
 _MISSING = {"nan", "na", "none", "null", "?"}
@@ -35,7 +36,10 @@ class Table:
     def check(self, index: int) -> None:
         """Raise InputError unless there is such a row."""
         if not 0 <= index < len(self.rows):
-            raise InputError(f"The row must be between 0 and {len(self.rows) - 1} in {self.path}. Got {index}.")
+            raise InputError(
+                f"The row must be between 0 and {len(self.rows) - 1}: {self.path} has {len(self.rows)} rows, counted "
+                f"from 0. Got {index}."
+            )
 
     def _places(self, columns: tuple[Column, ...]) -> list[int]:
         names = [column.name for column in columns]
@@ -47,7 +51,11 @@ class Table:
         ):
             return list(range(len(names)))  # a model without column names: its columns first, perhaps then the class
         missing = [name for name in names if name not in self.header]
-        raise InputError(f"{self.path} must have the model's columns. Missing: {missing}. Its header: {self.header}.")
+        near = "".join(did_you_mean(name, self.header) for name in missing[:1])
+        raise InputError(
+            f"{self.path} must have the model's columns. Missing: {_few(missing)}. "
+            f"Its header: {_few(self.header)}.{near}"
+        )
 
     def _value(self, text: str, column: Column, index: int) -> Any:
         empty = is_empty(text)
@@ -63,7 +71,10 @@ class Table:
             return float(text)
         except ValueError:
             got = repr(text) if text.strip() else "an empty cell"
-            raise InputError(f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.") from None
+            comma = " Write a decimal point, not a comma." if re.fullmatch(r"[-+]?\d+,\d+", text) else ""
+            raise InputError(
+                f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.{comma}"
+            ) from None
 
 
 def is_empty(text: str) -> bool:
@@ -72,15 +83,21 @@ def is_empty(text: str) -> bool:
 
 
 def read_table(path: str) -> Table:
-    """Read a CSV file; every row must have as many cells as the header."""
+    """Read a CSV file; every row must have as many cells as the header.
+
+    Cells are separated by commas, or by what the header has instead of them: semicolons or tabs.
+    """
     opener = gzip.open if Path(path).suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file) if line]
+            text = file.read()
+        lines = _cells(text)
     except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError) as error:
         raise InputError(f"{path} must be a CSV text file. Got: {error}.") from error
     if not lines:
         raise InputError(f"{path} must have a header line and rows. Got an empty file.")
+    if text.lstrip().startswith(("{", "[{")):
+        raise InputError(f"{path} must be a CSV file with a header. Got JSON: is it a model?")
     header = [name.strip() for name in lines[0]]
     if len(set(header)) < len(header):
         raise InputError(f"The column names in the first line of {path} must differ. Got {header}.")
@@ -91,6 +108,20 @@ def read_table(path: str) -> Table:
     if not rows:
         raise InputError(f"{path} must have at least one row below its header.")
     return Table(path, header, rows)
+
+
+def _cells(text: str) -> list[list[str]]:
+    lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    if lines and len(lines[0]) == 1:
+        for separator in ";\t":
+            if separator in lines[0][0]:
+                return [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if line]
+    return lines
+
+
+def _few(names: list[str], limit: int = 8) -> str:
+    more = f", ... {len(names) - limit} more" if len(names) > limit else ""
+    return f"[{', '.join(map(repr, names[:limit]))}{more}]"
 
 
 def as_labels(texts: list[str]) -> list[Label]:

@@ -8,36 +8,53 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 
-from treeproof.cli.common import add_output
+from treeproof.cli import codes
+from treeproof.cli.common import add_output, count, section
+from treeproof.cli.output import check_writable
 from treeproof.cli.show import say
 from treeproof.cli.table import as_labels, read_table
-from treeproof.errors import InputError
-from treeproof.files import save_model
+from treeproof.errors import InputError, TreeproofError, did_you_mean
+from treeproof.files import load_model, save_model
 
+EXAMPLES = """
+treeproof train data.csv
+treeproof train data.csv --class diagnosis --trees 50 --depth 4
+treeproof train data.csv --vote mean --out model.skops
+"""
 SPLIT_SEED = 0
 FOREST_SEED = 324089
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("data", help="CSV file with a header; all columns but the class must be numbers")
-    parser.add_argument("--class", dest="target", metavar="COLUMN", help="column of the class (default: the last)")
-    parser.add_argument("--trees", type=int, default=100, help="number of trees (default: %(default)s)")
-    parser.add_argument("--depth", type=int, default=5, help="greatest depth of a tree (default: %(default)s)")
-    parser.add_argument(
+    parser.add_argument("data", metavar="DATA", help="CSV file with a header; all but the class must be numbers")
+    model = section(parser, "model")
+    model.add_argument("--class", dest="target", metavar="COLUMN", help="column of the class (default: the last)")
+    model.add_argument("--trees", type=int, default=100, metavar="N", help="number of trees (default: %(default)s)")
+    model.add_argument(
+        "--depth", type=int, default=5, metavar="N", help="greatest depth of a tree (default: %(default)s)"
+    )
+    model.add_argument(
         "--vote",
         choices=["majority", "mean"],
         default="majority",
         help="majority: Breiman's vote, as in the paper; mean: scikit-learn's own (default: %(default)s)",
     )
-    parser.add_argument("--criterion", choices=["entropy", "gini"], default="entropy")
-    parser.add_argument("--seed", type=int, default=FOREST_SEED, help="seed of the forest (default: %(default)s)")
-    parser.add_argument("--out", metavar="FILE", help="where to save the model, .json or .skops (default: DATA.json)")
-    add_output(parser)
+    model.add_argument(
+        "--criterion",
+        choices=["entropy", "gini"],
+        default="entropy",
+        help="what a split must improve (default: %(default)s)",
+    )
+    model.add_argument(
+        "--seed", type=int, default=FOREST_SEED, metavar="N", help="seed of the forest (default: %(default)s)"
+    )
+    add_output(parser, out="where to save the model, .json or .skops (default: DATA with .json, in this folder)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,10 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
     from treeproof.majority import MajorityForestClassifier
 
+    out = args.out or f"{Path(args.data).name.split('.')[0]}.json"
+    _check_out(out, given=args.out is not None)
     table = read_table(args.data)
     target = args.target or table.header[-1]
     if target not in table.header:
-        raise InputError(f"The class column must be one of {table.header}. Got {target!r}.")
+        near = did_you_mean(target, table.header)
+        raise InputError(f"The class column must be one of {table.header}. Got {target!r}.{near}")
     for name in ("trees", "depth"):
         if getattr(args, name) < 1:
             raise InputError(f"--{name} must be at least 1. Got {getattr(args, name)}.")
@@ -58,11 +78,11 @@ def run(args: argparse.Namespace) -> int:
     names = [name for name in table.header if name != target]
     if not names:
         raise InputError(f"{args.data} must have at least one column besides the class.")
-    rows = list(dict.fromkeys(tuple(row) for row in table.rows))  # different rows, in the order of the file
+    rows = {tuple(row): i for i, row in reversed(list(enumerate(table.rows)))}  # the first of rows that are alike
+    rows = dict(sorted(rows.items(), key=lambda item: item[1]))
     labels = as_labels([row[place] for row in rows])
     values = [
-        [table.number(cell, table.header[j], i) for j, cell in enumerate(row) if j != place]
-        for i, row in enumerate(rows)
+        [table.number(cell, table.header[j], i) for j, cell in enumerate(row) if j != place] for row, i in rows.items()
     ]
     X = np.array(values, dtype=np.float32)
     if not np.isfinite(X).all():
@@ -76,7 +96,6 @@ def run(args: argparse.Namespace) -> int:
     model.fit(X_train, y_train)
     accuracy = float(np.mean(model.predict(X_test) == y_test))
     model.feature_names_in_ = np.array(names, dtype=object)
-    out = args.out or f"{Path(args.data).name.split('.')[0]}.json"
     save_model(model, out)
     n_nodes = sum(tree.tree_.node_count for tree in model.estimators_)
     if args.json:
@@ -96,10 +115,23 @@ def run(args: argparse.Namespace) -> int:
         say(json.dumps(facts))
     elif not args.quiet:
         say(
-            f"{len(rows)} different rows ({len(table.rows) - len(rows)} repeated), {len(names)} features, "
-            f"{len(model.classes_)} classes\n"
+            f"{count(len(rows), 'different row')} ({len(table.rows) - len(rows)} repeated), "
+            f"{count(len(names), 'feature')}, {count(len(model.classes_), 'class', 'classes')} in {target!r}\n"
             f"{args.trees} trees of depth at most {args.depth}, {n_nodes} nodes, {args.vote} vote\n"
             f"accuracy on the {len(y_test)} held-out rows: {100 * accuracy:.1f} %\n"
-            f"saved to {out}"
+            f"saved to {out}; next: treeproof explain {shlex.join([str(out), args.data])} --row 0"
         )
-    return 0
+    return codes.DONE
+
+
+def _check_out(out: str, given: bool) -> None:
+    """Fail before the work if the model cannot be saved; a name that nobody chose replaces nothing but a model."""
+    if Path(out).suffix.lower() not in (".json", ".skops"):
+        raise InputError(f"A model can be saved as .json or .skops. Got {out}.")
+    check_writable(out)
+    if given or not Path(out).exists():
+        return
+    try:
+        load_model(out)
+    except TreeproofError as error:
+        raise InputError(f"{out} is there and is no model, so it stays. Say where to save: --out FILE.") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from treeproof.errors import UnsupportedModelError
@@ -54,9 +55,11 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
         if importer.takes(model):
             found: Forest = importer.load(model, vote)
             return found
+    got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
     raise UnsupportedModelError(
-        f"The model must be a fitted tree classifier: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. "
-        f"CatBoost and ONNX models are not supported. Got {type(model).__name__} instead.{_hint(model)}"
+        f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{_hint(model)} It "
+        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. CatBoost and ONNX models are not "
+        "supported."
     )
 
 
@@ -95,4 +98,6 @@ def _hint(model: Any) -> str:
         return " Pass a fitted instance, not the class."
     if hasattr(model, "estimator_") or hasattr(model, "calibrated_classifiers_"):
         return " Explain the estimator that it wraps."
+    if isinstance(model, str | PathLike):
+        return " Read the file first: treeproof.files.load_model(path)."
     return ""

@@ -26,9 +26,20 @@ def make_oracle(name: str, forest: CellForest, **options: Any) -> Oracle:
     """Return the named oracle for a forest; `options` are its own."""
     if name not in ORACLES:
         raise InputError(f"The 'oracle' parameter must be one of {tuple(ORACLES)}. Got {name!r} instead.")
-    known = list(inspect.signature(ORACLES[name]).parameters)[1:]
+    known = options_of(name)
     for option in options:
         if option not in known:
             has = f"takes the options {known}" if known else "takes no options"
-            raise InputError(f"The oracle {name!r} {has}. Got {option!r}.")
+            others = [other for other in ORACLES if option in options_of(other)]
+            hint = f" It is an option of oracle={others[0]!r}." if others else ""
+            raise InputError(f"The oracle {name!r} {has}. Got {option!r}.{hint}")
     return ORACLES[name](forest, **options)
+
+
+def options_of(name: str) -> list[str]:
+    """Return the options of the named oracle, none if there is no such oracle.
+
+    >>> options_of("native")
+    ['tabulate']
+    """
+    return list(inspect.signature(ORACLES[name]).parameters)[1:] if name in ORACLES else []

@@ -36,6 +36,14 @@ class AuditedRow:
     was up). `necessary` are the protected features that are in every explanation, `undecided` those of which that is
     not known. `status` is ``"proved"`` (everything was decided), ``"sound"`` (the time was up: what is said is
     proved, but perhaps fewer features would do, or more is necessary) or ``"unknown"`` (not even whether it flips).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> row = tp.Explainer(forest).audit([patient], protected=["chest-pain"]).rows[0]
+    >>> row.flips, row.witness_label, row.necessary
+    (True, 'No', ('chest-pain',))
     """
 
     row: int
@@ -105,7 +113,7 @@ class Audit:
 
     @property
     def n_free(self) -> int:
-        """Number of rows in which it cannot: they have an explanation without protected features."""
+        """Number of rows in which it cannot; they have an explanation without protected features."""
         return sum(row.flips is False for row in self.rows)
 
     @property

@@ -15,7 +15,18 @@ from treeproof.setting import Instance, Setting
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of `total` rows satisfy a rule, as the model sees them."""
+    """How many of `total` rows satisfy a rule, as the model sees them.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> coverage = tp.Explainer(forest).coverage("weight > 75", [patient, [0, 1, 0, 80]])
+    >>> print(coverage)
+    1 of 2 rows (50.0%)
+    >>> coverage.covered, coverage.share
+    (1, 0.5)
+    """
 
     covered: int
     total: int

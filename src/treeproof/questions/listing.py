@@ -27,6 +27,18 @@ class Enumeration(Iterator[Abductive | Contrastive]):
 
     `complete` is None while the iteration runs, True when it ended because everything was found, and False when the
     limit or the deadline came first. `n_found` counts those that it has yielded.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> listing = tp.Explainer(forest).enumerate(patient, kind="both", limit=2)
+    >>> for found in listing:
+    ...     print(found.feature_names)
+    ('blocked-arteries', 'chest-pain')
+    ('chest-pain',)
+    >>> listing.complete, listing.n_found
+    (False, 2)
     """
 
     def __init__(self, results: Callable[[], Iterator[Abductive | Contrastive]], limit: int | None) -> None:

@@ -26,6 +26,14 @@ class FeatureRelevance:
     `grade` is ``"necessary"`` (in every abductive explanation: the `witness` has another label and differs from the
     instance in this feature alone, by `change`), ``"relevant"`` (in some but not in every one: the features of one are
     the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (the time was up).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> first = tp.Explainer(forest).relevance(patient).grades[0]
+    >>> print(first.grade, first.change, first.witness_label)
+    necessary blocked-arteries: 1 -> 0.5 No
     """
 
     feature: int

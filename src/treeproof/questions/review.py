@@ -26,6 +26,16 @@ class Repair:
     `rule` has them in words. `dropped` and `tightened` are conditions as they were given, `added` names of features
     that were not mentioned. `status` is ``"minimal"`` (no condition can be dropped, and no tightened one can have its
     old width back) or ``"sound"`` (the deadline came first: perhaps fewer or wider conditions would do).
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> repair = tp.Explainer(forest).review(patient, "chest-pain >= 1 and weight >= 70").repair
+    >>> print(repair)
+    chest-pain >= 1 and blocked-arteries >= 0.50000006
+    >>> repair.dropped, repair.added
+    (('weight >= 70',), ('blocked-arteries',))
     """
 
     rule: tuple[str, ...]

@@ -169,7 +169,7 @@ class TestFinalEstimators:
     @pytest.mark.parametrize("final", [LogisticRegression(), RFE(forest()), "passthrough"])
     def test_of_other_kinds_are_refused(self, final):
         model = Pipeline([("scale", StandardScaler()), ("final", final)]).fit(FULL, LABELS)
-        with pytest.raises(UnsupportedModelError, match="must be a fitted tree classifier"):
+        with pytest.raises(UnsupportedModelError, match="must be a fitted tree ensemble"):
             import_model(model)
 
     def test_must_be_fitted(self):

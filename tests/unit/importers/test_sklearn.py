@@ -365,9 +365,12 @@ REFUSED = {
     "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "Got CalibratedClassifierCV"),
     "isolation forest": (IsolationForest(n_estimators=2).fit(X), "Got IsolationForest"),
     "linear model": (LogisticRegression(), "Got LogisticRegression"),
-    "class": (RandomForestClassifier, "Pass a fitted instance, not the class"),
+    "class": (
+        RandomForestClassifier,
+        "Got the class RandomForestClassifier instead. Pass a fitted instance, not the class",
+    ),
     "none": (None, "Got NoneType"),
-    "text": ("model.json", "Got str"),
+    "text": ("model.json", "Got str instead. Read the file first"),
     "list of trees": ([DecisionTreeClassifier()], "Got list"),
     "two outputs": (RandomForestClassifier(2).fit(X, np.column_stack([Y, Y])), "one output. Got 2 outputs"),
     "two outputs of a tree": (

@@ -1,0 +1,87 @@
+"""``treeproof check``: a certificate, by the independent checker."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from treeproof import checker
+from treeproof.certificate import check
+from treeproof.checker import CheckError
+from treeproof.cli import codes
+from treeproof.cli.common import add_output, add_trust, section
+from treeproof.cli.output import check_writable
+from treeproof.cli.show import say, say_card, terminal
+from treeproof.errors import InputError, TreeproofError
+from treeproof.files import FORMAT, write_whole
+
+EXAMPLES = """
+treeproof explain model.json data.csv --row 7 --certificate proofs
+treeproof check proofs/row-7.json model.json
+treeproof check --copy checker.py
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    parser.add_argument(
+        "certificate", metavar="CERTIFICATE", nargs="?", help="file that --certificate wrote (.json, also compressed)"
+    )
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="?", help="the model it is about: a forest as .json, or what explain takes"
+    )
+    add_trust(section(parser, "model"))
+    section(parser, "output").add_argument(
+        "--copy", metavar="FILE", help="write the checker itself there: one file, for a machine without treeproof"
+    )
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check a certificate, or write the checker."""
+    if args.copy:
+        check_writable(args.copy, "--copy")
+        write_whole(args.copy, Path(checker.__file__).read_bytes())
+        if not args.certificate:
+            if args.json:
+                say(json.dumps({"copy": args.copy}))
+            elif not args.quiet:
+                say(f"the checker is in {args.copy}; run it as: python {args.copy} certificate.json forest.json")
+            return codes.DONE
+    if not args.certificate or not args.model:
+        raise InputError("check needs a certificate and the model it is about: treeproof check CERTIFICATE MODEL.")
+    try:
+        checked = check(args.certificate, args.model, trust=args.trust)
+    except (CheckError, TreeproofError) as error:
+        if _format(args.certificate) == FORMAT and _format(args.model) == "treeproof-certificate":
+            raise InputError(
+                f"The certificate comes first, then the model. {args.certificate} is a model and {args.model} a "
+                "certificate: swap them."
+            ) from error
+        if not isinstance(error, CheckError):
+            raise
+        if args.json:
+            say(json.dumps({"accepted": False, "reason": str(error)}))
+        sys.stderr.write(f"treeproof: rejected: {error}\n")
+        return codes.REJECTED
+    if args.json:
+        say(json.dumps({"accepted": True, **asdict(checked)}))
+    elif not args.quiet:
+        if terminal() is None:
+            say(str(checked))
+        else:
+            say_card(str(checked))
+    return codes.DONE
+
+
+def _format(path: str) -> str | None:
+    """Return what a JSON file says that it is."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    found = document.get("format") if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,17 @@
+"""Exit codes, the same for every command. This is the one place that has them."""
+
+from __future__ import annotations
+
+DONE = 0
+LATE = 1
+BAD = 2
+REJECTED = 3
+INTERRUPTED = 130
+
+TEXT = f"""exit codes:
+  {DONE}    done
+  {LATE}    done, but a deadline came first: not minimal, not complete, or unknown
+  {BAD}    bad input or usage; the message says what is needed
+  {REJECTED}    a certificate was rejected; the message says why
+  {INTERRUPTED}  interrupted
+"""

@@ -1,0 +1,69 @@
+"""``treeproof enumerate``: all minimal explanations of a row."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from treeproof.cli import codes
+from treeproof.cli.choose import add_rows, chosen_rows
+from treeproof.cli.common import about, add_files, add_model, add_search, add_target, load, section, target_of
+from treeproof.cli.show import follow, say
+from treeproof.cli.views import Listing
+from treeproof.explainer import Explainer
+
+EXAMPLES = """
+treeproof enumerate model.json data.csv --row 7
+treeproof enumerate model.json data.csv --row 7 --kind contrastive --limit 20
+treeproof enumerate model.json data.csv --rows 0:5 --timeout 10 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add_files(parser)
+    add_rows(parser)
+    question = section(parser, "question")
+    question.add_argument(
+        "--kind",
+        choices=["abductive", "contrastive", "both"],
+        default="both",
+        help="why, what would change it, or both (default: %(default)s)",
+    )
+    add_target(parser)
+    question.add_argument("--limit", type=int, metavar="N", help="stop after so many explanations")
+    add_model(parser)
+    add_search(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the explanations of the chosen rows as they are found."""
+    explainer, table = load(args, args.oracle)
+    rows = chosen_rows(args, table)
+    code = codes.DONE
+    for row in rows:
+        x = table.row(row, explainer.forest.columns)
+        code = max(code, _list(args, about(args, explainer, x), row, x, several=len(rows) > 1))
+    return code
+
+
+def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any, several: bool) -> int:
+    results = explainer.enumerate(
+        x,
+        kind=args.kind,
+        target=target_of(args, explainer),
+        limit=args.limit,
+        timeout=args.timeout,
+        order=args.order,
+    )
+    listing = Listing(f"row {row}" if several and not args.json else None)
+    for result in follow(args, results, args.limit, f"row {row}"):
+        if args.json:
+            say(json.dumps({"row": row, **result.to_dict()}))
+        else:
+            listing.add(result)
+    complete = results.complete is not False
+    if not args.json and not args.quiet:
+        listing.end(complete, args.limit)
+    return codes.DONE if complete or results.n_found == args.limit else codes.LATE

@@ -1,0 +1,151 @@
+"""``treeproof explain``: why a row gets its prediction, or what would change it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from treeproof.cli import codes
+from treeproof.cli.choose import add_rows, chosen_rows
+from treeproof.cli.common import (
+    about,
+    add_files,
+    add_model,
+    add_search,
+    add_target,
+    count,
+    load,
+    say_result,
+    section,
+    target_of,
+    undecided,
+)
+from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
+from treeproof.cli.show import follow, say
+from treeproof.errors import InputError
+from treeproof.files import save_forest
+
+EXAMPLES = """
+treeproof explain model.json data.csv --row 7
+treeproof explain model.json data.csv --row 7 --kind contrastive --target yes
+treeproof explain model.json data.csv --where "age > 30" --out result.csv
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add_files(parser)
+    add_rows(parser)
+    question = section(parser, "question")
+    question.add_argument(
+        "--kind",
+        choices=["abductive", "contrastive"],
+        default="abductive",
+        help="why (abductive, the default), or what would change it (contrastive)",
+    )
+    question.add_argument("--minimum", action="store_true", help="as few features as possible, proved")
+    question.add_argument(
+        "--cost", nargs="+", default=[], metavar="FEATURE=NUMBER", help="with --minimum: cheapest by these costs"
+    )
+    question.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
+    why = section(parser, "why (with --kind abductive)")
+    why.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
+    why.add_argument("--tries", type=int, metavar="N", help="the shortest of N orders of removal")
+    title = "what would change it (with --kind contrastive)"
+    change = section(parser, title)
+    add_target(parser, title)
+    change.add_argument("--fixed", nargs="+", metavar="FEATURE", help="features that must not change")
+    change.add_argument("--up", nargs="+", metavar="FEATURE", help="features that may only rise")
+    change.add_argument("--down", nargs="+", metavar="FEATURE", help="features that may only fall")
+    add_model(parser)
+    section(parser, "search").add_argument(
+        "--verify", action="store_true", help="let the independent checker check every answer"
+    )
+    section(parser, "output").add_argument(
+        "--certificate", metavar="DIR", help="write a certificate of each row there, with the forest"
+    )
+    add_search(parser, out=OUT_HELP)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain the chosen rows, one after the other."""
+    options = _options(args)
+    if args.out:
+        check_out(args.out)
+    if args.certificate:
+        folder = Path(args.certificate)
+        folder.mkdir(parents=True, exist_ok=True)
+        check_writable(str(folder / "row.json"), "--certificate")
+    explainer, table = load(args, args.oracle)
+    rows = chosen_rows(args, table)
+    results = []
+
+    def answer(index: int) -> tuple[int, Any]:
+        x = table.row(index, explainer.forest.columns)
+        asked = about(args, explainer, x)
+        if args.kind == "contrastive":
+            return index, asked.contrastive(x, target=target_of(args, asked), **options)
+        return index, asked.abductive(x, **options)
+
+    answers = map(answer, rows)
+    for index, result in follow(args, answers, len(rows), "explaining") if len(rows) > 1 else answers:
+        results.append((index, result))
+        if not args.out:
+            say_result(args, index, result)
+        if args.certificate:
+            _write_certificate(Path(args.certificate), index, result)
+    late = undecided(result for _, result in results)
+    if args.out:
+        write_results(args.out, [explained(index, result) for index, result in results])
+        if args.json:
+            say(json.dumps({"out": args.out, "rows": len(results), "late": late}))
+        elif not args.quiet:
+            end = f"; {late} not proved in full, the time was up" if late else ""
+            say(f"{count(len(results), 'row')} explained, saved to {args.out}{end}")
+    return codes.LATE if late else codes.DONE
+
+
+def _write_certificate(folder: Path, index: int, result: Any) -> None:
+    """Write the certificate of a row, and the forest that it is about, which a checker needs."""
+    certificate = result.certificate()
+    certificate.save(folder / f"row-{index}.json")
+    forest = folder / f"forest-{certificate.document['model'][:12]}.json"
+    if not forest.exists():
+        save_forest(certificate.forest, forest)
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments that both kinds of explanation share, and those of the kind asked for."""
+    common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout}
+    if args.minimum:
+        common["minimum"] = True
+    if args.minimum and args.tries is not None:
+        raise InputError("--tries goes without --minimum: no set is shorter, however many orders are tried.")
+    if args.cost:
+        if not args.minimum:
+            raise InputError("--cost goes with --minimum: it says which set is the cheapest.")
+        common["cost"] = dict(_named_number(text) for text in args.cost)
+    given: dict[str, dict[str, Any]] = {
+        "abductive": {"inflate": args.inflate or None, "tries": args.tries},
+        "contrastive": {"fixed": args.fixed, "up": args.up, "down": args.down, "target": args.target},
+    }
+    for kind, options in given.items():
+        for name, value in options.items():
+            if value is not None and kind != args.kind:
+                raise InputError(f"--{name} goes with --kind {kind}.")
+    if args.kind == "abductive":
+        return common | {name: value for name, value in given["abductive"].items() if value is not None}
+    directions = {**dict.fromkeys(args.up or (), "up"), **dict.fromkeys(args.down or (), "down")}
+    if set(args.up or ()) & set(args.down or ()):
+        raise InputError("A feature may rise or fall, not both. Fix it with --fixed, or leave both out.")
+    return common | {"fixed": args.fixed or (), "directions": directions}
+
+
+def _named_number(text: str) -> tuple[str, float]:
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"--cost must look like FEATURE=NUMBER. Got {text!r}.") from None

@@ -1,0 +1,127 @@
+"""``treeproof report``: explanations of chosen rows on one page that can be filed."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from treeproof.certificate import fingerprint, model_text
+from treeproof.cli import codes
+from treeproof.cli.choose import add_rows, chosen_rows
+from treeproof.cli.common import add_files, add_model, add_search, add_target, count, load, section, target_of
+from treeproof.cli.output import check_writable
+from treeproof.cli.show import say, shows_progress
+from treeproof.cli.table import Table
+from treeproof.errors import InputError
+from treeproof.explainer import Explainer
+from treeproof.forest import Column
+from treeproof.reporting import check_page, report
+
+LIMIT = 50
+
+EXAMPLES = """
+treeproof report model.json data.csv --out report.html
+treeproof report model.json data.csv --row 7 12 --title "Two refusals"
+treeproof report model.json data.csv --where "age > 60" --limit 200
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    add_files(parser)
+    add_rows(parser, default="0:5")
+    section(parser, "rows").add_argument(
+        "--limit", type=int, default=LIMIT, metavar="N", help="most rows on a page (default: %(default)s)"
+    )
+    question = section(parser, "question")
+    question.add_argument(
+        "--kind",
+        choices=["abductive", "contrastive", "both"],
+        default="both",
+        help="why (abductive), what would change it (contrastive), or both (the default)",
+    )
+    question.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
+    add_target(parser)
+    add_model(parser)
+    add_search(parser, out="the page (default: report.html); whole or not at all")
+    output = section(parser, "output")
+    output.add_argument("--title", metavar="TEXT", help="title of the page")
+    kept = output.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--certificates",
+        metavar="DIR",
+        help="folder for certificates, forest and a copy of the checker (default: beside the page, named after it)",
+    )
+    kept.add_argument("--no-certificates", action="store_true", help="do not keep the certificates; they are checked")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write a page about the chosen rows."""
+    out = args.out or "report.html"
+    check_page(out)
+    check_writable(out)
+    if args.target is not None and args.kind == "abductive":
+        raise InputError("--target goes with --kind contrastive or both.")
+    explainer, table = load(args, args.oracle)
+    rows = chosen_rows(args, table)
+    if len(rows) > args.limit:
+        raise InputError(
+            f"A page has at most {count(args.limit, 'row')}, and {len(rows)} are chosen. Choose fewer, or allow more: "
+            f"--limit {len(rows)}."
+        )
+    made = report(
+        explainer,
+        _Rows(table, explainer.forest.columns),
+        out,
+        rows=rows,
+        kind=args.kind,
+        target=target_of(args, explainer) if args.within is None else args.target,
+        within=args.within,
+        inflate=args.inflate,
+        order=args.order,
+        timeout=args.timeout,
+        title=args.title or f"Explanations of {Path(args.model).name}",
+        certificates=args.certificates or not args.no_certificates,
+        progress=len(rows) > 1 and shows_progress(args.quiet),
+        inputs={"Model file": args.model, "Data file": args.data},
+        command=shlex.join(["treeproof", *args.words]),
+        model=args.model if _is_in_file(args, explainer) else None,
+    )
+    if args.json:
+        say(json.dumps(made.to_dict()))
+    elif not args.quiet:
+        say(str(made))
+    if made.rejected:
+        sys.stderr.write(f"treeproof: {count(made.rejected, 'certificate')} rejected; the page says why\n")
+        return codes.REJECTED
+    if made.failed:
+        which = ", ".join(map(str, made.failed))
+        sys.stderr.write(f"treeproof: not explained: row{'s' * (len(made.failed) > 1)} {which}; the page says why\n")
+        return codes.BAD
+    return codes.LATE if made.late else codes.DONE
+
+
+def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:
+    """Return whether the model's file, read without options, is what is explained."""
+    if args.within is not None:
+        return False
+    text = model_text(args.model, args.trust)
+    return hashlib.sha256(text.encode()).hexdigest() == fingerprint(explainer.forest)
+
+
+class _Rows:
+    """The rows of a table, each read when it is asked for: one that cannot be read is no obstacle to the others."""
+
+    def __init__(self, table: Table, columns: tuple[Column, ...]) -> None:
+        self._table, self._columns = table, columns
+
+    def __len__(self) -> int:
+        return len(self._table.rows)
+
+    def __getitem__(self, index: int) -> list[Any]:
+        return self._table.row(index, self._columns)

@@ -1,0 +1,20 @@
+"""What the pages quote from stored results is what these say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORT = ROOT / "bench" / "results" / "table1" / "report.md"
+
+
+@pytest.mark.skipif(not REPORT.exists(), reason="a source distribution has no results")
+@pytest.mark.parametrize("page", ["paper", "coming-from"])
+def test_quoted_lines_are_in_the_report(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    quoted = [line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")]
+    assert quoted
+    stored = REPORT.read_text(encoding="utf-8").splitlines()
+    assert [line for line in quoted if line not in stored] == [], "copy the lines again"
