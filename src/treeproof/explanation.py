@@ -255,8 +255,8 @@ class Contrastive:
     def certificate(self, timeout: float | None = None) -> Any:
         """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
 
-        What it proves is that the witness has another label and that none of the features can be left out; not that no
-        smaller set exists, nor that no closer values do.
+        It proves that the witness has another label, that none of the features can be left out and, if the `status` is
+        ``"minimum"``, that no smaller or cheaper set does; not that no closer values do.
         """
         return _certified(self._certify, timeout)
 

@@ -66,8 +66,7 @@ _NOT = (
     "Anything about rows that are not on this page.",
 )
 _NOT_CERTIFIED = (
-    "That the certificates prove everything. That no closer values do and that no condition can be widened, where "
-    "it is said, rests on the solver alone."
+    "That the certificates prove everything. That no closer values do, where it is said, rests on the solver alone."
 )
 _NOT_IMPORTED = (
     "That the forest and the source model agree everywhere. They were compared when the model was imported, on "
