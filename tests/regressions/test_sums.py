@@ -159,3 +159,14 @@ def test_trees_of_one_class_each_round_no_more_than_their_own_number_allows():
         assert explainer.abductive([0.0]).features == ()
         assert explainer.abductive([0.0]).label == label
     assert met == 40, "equal numbers in another order must lie inside the band"
+
+
+@pytest.mark.parametrize("oracle", ["native", "smt"])
+def test_a_near_tie_of_the_row_itself_is_counted_where_no_feature_can_be_dropped(oracle):
+    if oracle == "smt":
+        pytest.importorskip("z3")
+    trees = [leaf([0.1, 0.3]), leaf([0.2, 0]), split("x", 1, [0.5, 0.5], [0.4, 0.6])]
+    forest = build_forest(trees, columns=["x"], classes=["a", "b"], vote="mean")
+    why = tp.Explainer(forest, oracle=oracle).abductive([0])
+    assert why.features == (0,)
+    assert why.stats.near_ties == 1

@@ -50,7 +50,13 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
 
     `start` is a set that is known to entail it, by default all features: the instance itself satisfies the claim.
     """
-    kept = memory.features if start is None else start
+    found = _deleted(memory, order, memory.features if start is None else start)
+    if memory.forest.band and found.features == memory.features and found.status == "minimal":
+        memory.ask(found.features)  # all rests on the row itself, whose own sums may be closer than rounding
+    return found
+
+
+def _deleted(memory: Memory, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
     if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays) and not memory.limited:
         deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
         memory.counts.add(deletion)
