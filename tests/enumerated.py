@@ -18,7 +18,7 @@ import numpy as np
 import treeproof as tp
 from families import Family, smallest
 from generators import random_forest, random_row
-from treeproof.space import Condition
+from treeproof.conditions import Condition
 
 SCALES = [0.1, 0.3, 1, 2.5, 7, Fraction(1, 3)]
 

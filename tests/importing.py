@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 import treeproof as tp
+from treeproof.features import NumericFeature, ValueFeature
 from treeproof.forest import Forest, Rows
 from treeproof.importers import import_model
 from treeproof.importers.selfcheck import boundary_rows, decoded
-from treeproof.space import NumericFeature, ValueFeature
 
 
 def mixed_data(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:

@@ -16,6 +16,7 @@ from treeproof.build import build_forest, isin, leaf, split
 from treeproof.certificate import Certificate, check
 from treeproof.checker import Checked, CheckError
 from treeproof.compare import ComparedRow, Comparison, compare
+from treeproof.conditions import Condition
 from treeproof.errors import (
     ForestFormatError,
     ImportMismatchError,
@@ -43,7 +44,7 @@ from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
 from treeproof.report_page import ReportedRow
 from treeproof.reporting import Report, report
-from treeproof.space import Condition, Space
+from treeproof.space import Space
 
 if TYPE_CHECKING:
     from treeproof.errors import NotFittedError

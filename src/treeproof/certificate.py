@@ -22,13 +22,14 @@ from treeproof import checker
 from treeproof.cells import CellForest
 from treeproof.checker import LISTED, RIVAL, Checked, Model
 from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
+from treeproof.features import Feature, NumericFeature, ValueFeature
 from treeproof.files import FORMAT, forest_to_json, load_model, write_whole
 from treeproof.forest import Forest, Rows
 from treeproof.importers import import_model
 from treeproof.oracles.native import NativeOracle, Proof
 from treeproof.query import Cells, Claim, Domain, Entailed, Never, Query, Refuted, Stays, fix, violates
 from treeproof.setting import Instance, Setting
-from treeproof.space import Feature, NumericFeature, Space, ValueFeature
+from treeproof.space import Space
 
 COMPRESS_FROM = 2**16  # bytes
 LIST_UP_TO = 256  # points: these take the checker some hundredths of a second

@@ -19,6 +19,7 @@ from treeproof.checker import CheckError
 from treeproof.constraints import read_declarations
 from treeproof.errors import InputError, InternalError, TreeproofError, did_you_mean
 from treeproof.explanation import Abductive, Contrastive, Verdict
+from treeproof.features import NumericKind
 from treeproof.forest import Forest, Vote
 from treeproof.importers import import_model, probability_of
 from treeproof.oracles import make_oracle, options_of
@@ -53,7 +54,7 @@ from treeproof.questions.review import Review
 from treeproof.questions.robustness import Norm, Robustness
 from treeproof.rows import as_row, as_rows, one_by_one
 from treeproof.setting import Order, Setting, check_timeout
-from treeproof.space import NumericKind, Space
+from treeproof.space import Space
 from treeproof.verified import VerifiedOracle
 
 _log = logging.getLogger(__name__)

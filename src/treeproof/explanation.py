@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from treeproof.conditions import Condition
 from treeproof.errors import UnsupportedQueryError
+from treeproof.features import Feature, NumericFeature
 from treeproof.floats import Floats
 from treeproof.forest import Column, Label
-from treeproof.space import Condition, Feature, NumericFeature
 
 Value = float | Label | None
 

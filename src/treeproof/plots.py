@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeproof.conditions import Condition, Range, show_day, show_label
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.explanation import Abductive, Contrastive, Scales
+from treeproof.features import NumericFeature, ValueFeature
 from treeproof.floats import FLOATS
 from treeproof.forest import Rows
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.general import MostGeneral
 from treeproof.questions.robustness import Robustness
 from treeproof.rows import FIRST_DAY, LAST_DAY, as_row, as_rows
-from treeproof.space import Condition, NumericFeature, Range, ValueFeature, show_day, show_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

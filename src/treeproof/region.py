@@ -19,11 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from treeproof.conditions import Condition, show_label
 from treeproof.errors import InputError
+from treeproof.features import NumericFeature, ValueFeature
 from treeproof.forest import Rows
 from treeproof.query import Cells, Domain
 from treeproof.rules import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
-from treeproof.space import Condition, NumericFeature, Space, ValueFeature, show_label
+from treeproof.space import Space
 
 
 @dataclass(frozen=True, eq=False, slots=True)

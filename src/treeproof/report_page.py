@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from treeproof import plots
+from treeproof.conditions import show_label
 from treeproof.errors import MissingExtraError, TreeproofError
 from treeproof.explanation import Abductive, Contrastive
+from treeproof.features import NumericFeature, ValueFeature
 from treeproof.forest import LEAF, Forest
-from treeproof.space import NumericFeature, Space, ValueFeature, show_label
+from treeproof.space import Space
 
 MOST_LINES = 24  # of a picture
 MOST_VALUES = 40  # named values of a feature that are listed

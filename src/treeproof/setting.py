@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.cells import CellForest
+from treeproof.conditions import show_day
 from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Statistics, Value
 from treeproof.forest import Forest, Label, Rows
@@ -19,7 +20,7 @@ from treeproof.oracles.native import Cancel, NativeOracle
 from treeproof.query import Cells, Claim, Domain, Never, Oracle, Refuted, Stays
 from treeproof.rows import as_row
 from treeproof.search.memory import Memory
-from treeproof.space import Space, show_day
+from treeproof.space import Space
 
 Order = Literal["importance", "index"]
 

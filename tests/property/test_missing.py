@@ -15,8 +15,9 @@ import treeproof as tp
 from enumerated import World, random_world
 from generators import random_forest, random_row
 from treeproof.build import build_forest, leaf, split
+from treeproof.features import NumericFeature
 from treeproof.forest import Column, Sums
-from treeproof.space import NumericFeature, Space
+from treeproof.space import Space
 
 seeds = st.integers(0, 2**32 - 1)
 

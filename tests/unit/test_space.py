@@ -8,12 +8,14 @@ import pytest
 
 from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
+from treeproof.conditions import Condition
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
+from treeproof.features import NumericFeature
 from treeproof.floats import FLOAT32
 from treeproof.forest import Column, Forest
 from treeproof.rows import as_row
-from treeproof.space import Condition, NumericFeature, Space
+from treeproof.space import Space
 
 LARGEST = np.finfo(np.float32).max
 

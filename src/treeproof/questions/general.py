@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from treeproof.conditions import Condition
 from treeproof.explanation import Scales, Statistics, Value, _card, _near_ties, _set_state, _state, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Stays
@@ -15,7 +16,6 @@ from treeproof.questions.coverage import Coverage, locate_rows
 from treeproof.search.general import most_general
 from treeproof.search.inflation import widen
 from treeproof.setting import Instance, Setting, deadline_after
-from treeproof.space import Condition
 
 _SEARCHING = 0.9  # part of the time; the rest is for widening, which makes a rule far shorter
 

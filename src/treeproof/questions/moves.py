@@ -21,13 +21,13 @@ import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.explanation import Changed, Value
+from treeproof.features import NumericFeature, ValueFeature
 from treeproof.forest import LEAF, Forest, Label, Rows
 from treeproof.query import Cells, Domain, Refuted
 from treeproof.region import Region, Restriction
 from treeproof.rules import Bounds, Interval, rounded
 from treeproof.search.closest import Costs
 from treeproof.setting import Instance, Setting
-from treeproof.space import NumericFeature, ValueFeature
 
 
 @dataclass(frozen=True, slots=True)
