@@ -427,7 +427,7 @@ class _Pictures:
         self._n = 0
         self._lacking: str | None = None
         try:
-            plots._pyplot()
+            plots.axes.pyplot()
         except MissingExtraError as error:
             self._lacking = str(error)
 
@@ -497,7 +497,7 @@ class _Pictures:
 
 
 _INK, _GROUND = "#010203", "#fdfcfb"  # stand for the colours of the page
-_COLOURS = {_INK: "currentColor", _GROUND: "var(--ground)", plots.PROVED: "var(--proved)"}
+_COLOURS = {_INK: "currentColor", _GROUND: "var(--ground)", plots.lines.PROVED: "var(--proved)"}
 
 
 def _inline(svg: str, prefix: str, alt: str) -> str:

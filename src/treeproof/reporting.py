@@ -306,7 +306,7 @@ def _raise_if_none(done: Sequence[ReportedRow]) -> None:
 def _behind(forest: Forest, n_rows: int, part: Any) -> list[list[Any]]:
     """Return rows for the distributions, evenly chosen; those that cannot be read are left out."""
     try:
-        plots._pyplot()
+        plots.axes.pyplot()
     except MissingExtraError:
         return []
     return list(_readable(forest, range(0, n_rows, -(-n_rows // MOST_BEHIND)), part))

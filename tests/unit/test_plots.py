@@ -72,7 +72,7 @@ def names(ax) -> list[str]:
 
 def proved(ax) -> list[tuple[float, float]]:
     """The ranges drawn as proved, from left to right on each line."""
-    colour = mpl.colors.to_rgba(tp.plots.PROVED)
+    colour = mpl.colors.to_rgba(tp.plots.lines.PROVED)
     return [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches if bar.get_facecolor() == colour]
 
 
@@ -125,10 +125,10 @@ def test_several_ranges_missing_values_and_names_are_drawn():
 def test_a_row_whose_value_is_missing_is_drawn_at_its_place():
     why = tp.Explainer(shop()).abductive(["red", None])
     ax = why.plot(SHOP_ROWS)
-    assert marked(ax)[-1] == (tp.plots.MISSING, 1)
+    assert marked(ax)[-1] == (tp.plots.lines.MISSING, 1)
     change = tp.Explainer(shop()).contrastive(["red", None], fixed=["colour"])
     ax = change.plot(SHOP_ROWS)
-    assert marked(ax) == [(tp.plots.MISSING, 0)]
+    assert marked(ax) == [(tp.plots.lines.MISSING, 0)]
     assert change.changes[0].after in texts(ax)
 
 
@@ -369,7 +369,7 @@ def test_pictures_stand_in_other_styles(explainer, iris, style):
     with plt.style.context(style):
         ax = explainer.abductive(iris.data.iloc[70]).plot(iris.data)
         ax.figure.canvas.draw()
-        ink, ground = (np.mean(mpl.colors.to_rgb(c)) for c in (tp.plots._ink(ax), ax.get_facecolor()))
+        ink, ground = (np.mean(mpl.colors.to_rgb(c)) for c in (tp.plots.axes.ink(ax), ax.get_facecolor()))
         assert abs(ink - ground) > 0.5
 
 

@@ -1,0 +1,130 @@
+"""What all pictures share: where they are drawn, their words, and their ink."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeproof.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+SMALL = 8
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot; MissingExtraError says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("Pictures need matplotlib: pip install 'treeproof[plot]'.") from error
+    return plt
+
+
+def new_axes(ax: Axes | None, n_lines: int, *, each: float = 0.85, width: float = 7.0) -> Axes:
+    """Return the axes to draw on: those given, or new ones with room for so many lines."""
+    plt = pyplot()
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=(width, 1.2 + each * n_lines), layout="constrained")[1]
+
+
+def two_axes(ax: Any, n_lines: int) -> tuple[Axes, Axes]:
+    """Return two axes side by side: those given, parts of the one given, or new ones."""
+    plt = pyplot()
+    if ax is None:
+        size = (9.0, 1.2 + 0.23 * max(n_lines, 4))
+        _, pair = plt.subplots(1, 2, figsize=size, width_ratios=[3, 2], layout="constrained")
+        return pair[0], pair[1]
+    if hasattr(ax, "get_subplotspec"):
+        ax.set_axis_off()
+        place = ax.get_subplotspec()
+        if place is None:
+            raise InputError("One axes must be part of a grid to be divided. Got a free one; pass two axes.")
+        parts = place.subgridspec(1, 2, width_ratios=[3, 2])
+        return ax.figure.add_subplot(parts[0]), ax.figure.add_subplot(parts[1])
+    pair = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(pair) != 2:
+        raise InputError(f"The 'ax' parameter must be one axes or two. Got {len(pair)}.")
+    return pair[0], pair[1]
+
+
+def ink(ax: Axes) -> Any:
+    """Return the colour of text in the style of the axes, which is seen on its ground."""
+    return ax.yaxis.label.get_color()
+
+
+def draw_bars(
+    ax: Axes, names: Sequence[str], widths: Sequence[float], texts: Sequence[str], full: float | None = None
+) -> None:
+    """Draw named bars with texts at their ends; `full` is the length of the longest that there could be."""
+    full = full or max(*widths, 1)
+    ax.barh(range(len(names)), widths, height=0.7, color=ink(ax), alpha=0.55, linewidth=0)
+    for i, (width, text) in enumerate(zip(widths, texts, strict=True)):
+        ax.text(width + 0.01 * full, i, text, va="center", fontsize=SMALL)
+    ax.set_xlim(0, 1.12 * full)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    name_lines(ax, names, size=9)
+    strip(ax)
+
+
+def name_lines(ax: Axes, names: Sequence[str], size: float | None = None) -> None:
+    """Write a name at each line."""
+    ax.set_yticks(range(len(names)), [short(name, 30) for name in names], fontsize=size)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+
+
+def add_key(ax: Axes, n_columns: int) -> None:
+    """Write the key between the title and the picture."""
+    style: dict[str, Any] = {"ncols": n_columns, "frameon": False, "fontsize": SMALL, "borderaxespad": 0.2}
+    key = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **style)
+    for text in key.get_texts():
+        text.set_parse_math(False)
+
+
+def strip(ax: Axes) -> None:
+    """Remove the frame and the ticks."""
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def say_nothing(ax: Axes, text: str) -> Axes:
+    """Write in an empty picture why there is nothing to see; return the axes."""
+    ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, style="italic")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    strip(ax)
+    return ax
+
+
+def add_title(ax: Axes, text: str, pad: float = 8) -> None:
+    """Write the title, in lines that are not too long."""
+    written: Text = ax.set_title("\n".join(textwrap.wrap(plain(text), 60)), loc="left", fontsize=11, pad=pad)
+    written.set_parse_math(False)
+
+
+def say(ax: Axes, text: str) -> None:
+    """Write the statement below the picture."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = max(int(16 * inches), 30)
+    written: Text = ax.set_xlabel("\n".join(textwrap.wrap(plain(text), room)), loc="left", fontsize=SMALL)
+    written.set_multialignment("left")
+    written.set_parse_math(False)
+
+
+def plain(text: str) -> str:
+    """Return text on one line; what cannot be printed is left out."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def short(text: str, most: int) -> str:
+    """Return text of at most so many letters; what is left out is in the middle."""
+    text = plain(text)
+    return text if len(text) <= most else f"{text[: most - most // 3 - 1]}…{text[-(most // 3) :]}"
