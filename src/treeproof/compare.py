@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, TreeproofError
 from treeproof.explainer import Explainer
-from treeproof.explanation import Abductive
+from treeproof.explanation import Abductive, Result
 from treeproof.parallel import run_parallel
 from treeproof.rows import by_number
 from treeproof.setting import check_timeout
@@ -53,8 +53,8 @@ class ComparedRow:
         return None if self.difference == "unknown" else False
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Result):
     """Two versions of a model over the same rows; it prints as a short table.
 
     Examples

@@ -37,6 +37,9 @@ class Condition:
     numbers: Numbers = "float32"
     date: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Condition: {self}>"
+
     def __str__(self) -> str:
         if self.values is not None:
             shown = list(dict.fromkeys(show_label(value) for value in self.values))  # a label may be called "missing"

@@ -19,6 +19,15 @@ from treeproof.forest import Column, Label
 Value = float | Label | None
 
 
+class Result:
+    """What results have in common: in a list or at a prompt they show what they print, on one line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {' | '.join(line.strip() for line in str(self).splitlines())}>"
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """How a result was found.
@@ -67,8 +76,8 @@ class Scales:
         return replace(self, features=features)
 
 
-@dataclass(frozen=True, slots=True)
-class Abductive:
+@dataclass(frozen=True, slots=True, repr=False)
+class Abductive(Result):
     """Features whose values alone force the prediction; with a `target`, features that alone rule that class out.
 
     `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no feature can
@@ -209,8 +218,8 @@ class Changed:
         return f"{self.name}: {self.before} -> {self.after}"
 
 
-@dataclass(frozen=True, slots=True)
-class Contrastive:
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrastive(Result):
     """Features whose change alone can give another prediction, with an input that shows it.
 
     `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no proper
@@ -310,8 +319,8 @@ class Contrastive:
         return _card(self._title(), [str(change) for change in self.changes], self._claim())
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Result):
     """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (time was up).
 
     `enough` is, when it holds, the features among them that the proof used. A verdict is true or false in an ``if``; if

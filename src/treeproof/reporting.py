@@ -18,7 +18,7 @@ from treeproof.certificate import fingerprint
 from treeproof.checker import CheckError, Model
 from treeproof.errors import InputError, MissingExtraError, TreeproofError
 from treeproof.explainer import Explainer
-from treeproof.explanation import Abductive, Contrastive
+from treeproof.explanation import Abductive, Contrastive, Result
 from treeproof.files import forest_to_json, write_whole
 from treeproof.forest import Forest, Label
 from treeproof.parallel import track
@@ -32,8 +32,8 @@ FIRST_ROWS = 5
 MOST_BEHIND = 1000  # rows whose distribution is drawn
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Result):
     """What a report has: its page, the folder of its certificates, if they were kept, and its rows."""
 
     out: Path

@@ -106,7 +106,7 @@ def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
     if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
         rows = as_rows(x, columns, floats)
         if len(rows) != 1:
-            raise InputError(f"One row must be given at a time. Got {len(rows)} rows.")
+            raise InputError(f"One row must be given at a time. Got {len(rows)} rows; for several, use batch.")
         return rows[0]
     return as_rows([x], columns, floats)[0]
 

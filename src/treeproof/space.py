@@ -178,6 +178,9 @@ class Space:
             ends.append(feature.highs.tolist())
         return ends if len(ends) == self.forest.n_columns else None
 
+    def __repr__(self) -> str:
+        return f"<Space: {self.n_features} features of {self.forest!r}>"
+
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
         start: list[float] = np.asarray(near).tolist()  # Python's own floats, as in `cells`

@@ -232,3 +232,21 @@ def test_the_exported_names_are_these():
     assert sorted(tp.__all__) == tp.__all__
     assert all(hasattr(tp, name) for name in tp.__all__)
     assert len(tp.__all__) == len(set(tp.__all__))
+
+
+def test_at_a_prompt_results_show_what_they_print():
+    forest, patient = tp.examples.heart_disease()
+    explainer = tp.Explainer(forest)
+    why = explainer.abductive(patient)
+    assert repr(why) == (
+        "<Abductive: Yes, because | blocked-arteries >= 0.50000006 | chest-pain >= 0.50000006 | "
+        "Proved: these 2 of 4 features force the prediction; none of them can be dropped.>"
+    )
+    assert repr(why.rule[0]) == "<Condition: blocked-arteries >= 0.50000006>"
+    assert repr(explainer.space) == f"<Space: 4 features of {forest!r}>"
+    listing = explainer.enumerate(patient)
+    assert repr(listing) == "<Enumeration: 0 found so far; there may be more>"
+    assert len(list(listing)) == 1
+    assert repr(listing) == "<Enumeration: 1 found so far; these are all>"
+    for result in (explainer.contrastive(patient), explainer.relevance(patient), explainer.holds(patient, [0])):
+        assert repr(result) == f"<{type(result).__name__}: {' | '.join(map(str.strip, str(result).splitlines()))}>"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from treeproof.explanation import Statistics, Value, _card, _near_ties, _under, as_plain
+from treeproof.explanation import Result, Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Stays
 from treeproof.questions.listing import check_limit
@@ -21,8 +21,8 @@ from treeproof.search.minimal import Sufficient
 from treeproof.setting import Instance, Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+@dataclass(frozen=True, slots=True, repr=False)
+class Attribution(Result):
     """How many abductive explanations contain each feature.
 
     `counts` has the number for each feature, of `n_abductive` explanations in all. `n_contrastive` is the number of

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, as_plain
+from treeproof.explanation import Abductive, Changed, Result, Statistics, Value, _card, as_plain
 from treeproof.forest import Label
 from treeproof.oracles.native import Cancel
 from treeproof.parallel import run_parallel
@@ -27,8 +27,8 @@ from treeproof.setting import Instance, Setting, check_timeout
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditedRow(Result):
     """What was proved about one row.
 
     `flips` tells whether a change of protected features alone can give another prediction: True (with a witness, in
@@ -76,8 +76,8 @@ class AuditedRow:
         return f"forced by {', '.join(self.why.feature_names)}" if self.why.features else "whatever the input"
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Result):
     """How many predictions rest on protected features, and which.
 
     `n_flips` counts the rows in which a change of protected features alone gives another prediction, `n_free` those

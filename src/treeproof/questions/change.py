@@ -13,7 +13,7 @@ import numpy as np
 
 from treeproof.certificate import Certificate, Cheapest, certify_change
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Contrastive, Scales, Statistics, _card, as_plain
+from treeproof.explanation import Contrastive, Result, Scales, Statistics, _card, as_plain
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
 from treeproof.questions.costs import Costs
@@ -184,8 +184,8 @@ def _finish(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Contrastives(Sequence[Contrastive]):
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrastives(Result, Sequence[Contrastive]):
     """Several minimal changes that share few features, in the order in which they were found.
 
     `status` is ``"found"`` (as many as asked for), ``"all"`` (proved: there are no more) or ``"sound"`` (the time was

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from treeproof.errors import InputError
-from treeproof.explanation import _card
+from treeproof.explanation import Result, _card
 from treeproof.region import Region, read_conditions
 from treeproof.rows import as_rows
 from treeproof.setting import Instance, Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+@dataclass(frozen=True, slots=True, repr=False)
+class Coverage(Result):
     """How many of `total` rows satisfy a rule, as the model sees them.
 
     Examples

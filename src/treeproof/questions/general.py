@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.conditions import Condition
-from treeproof.explanation import Scales, Statistics, Value, _card, _near_ties, _set_state, _state, _under, as_plain
+from treeproof.explanation import (
+    Result,
+    Scales,
+    Statistics,
+    Value,
+    _card,
+    _near_ties,
+    _set_state,
+    _state,
+    _under,
+    as_plain,
+)
 from treeproof.forest import Label
 from treeproof.query import Stays
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -20,8 +31,8 @@ from treeproof.setting import Instance, Setting, deadline_after
 _SEARCHING = 0.9  # part of the time; the rest is for widening, which makes a rule far shorter
 
 
-@dataclass(frozen=True, slots=True)
-class MostGeneral:
+@dataclass(frozen=True, slots=True, repr=False)
+class MostGeneral(Result):
     """A rule that the instance satisfies and that forces its label, with as many rows as any such rule covers.
 
     A rule has a range or a set of values for each of its `features`. `status` is ``"optimal"`` (no rule around the

@@ -48,6 +48,10 @@ class Enumeration(Iterator[Abductive | Contrastive]):
         self.n_found = 0
         self._first: list[str] = []
 
+    def __repr__(self) -> str:
+        end = {None: "there may be more", True: "these are all", False: "stopped before the end"}[self.complete]
+        return f"<Enumeration: {self.n_found} found so far; {end}>"
+
     def __iter__(self) -> Enumeration:
         return self
 

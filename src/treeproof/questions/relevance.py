@@ -10,7 +10,18 @@ from typing import Any, Literal
 
 from treeproof.certificate import Certificate, certify, certify_change
 from treeproof.errors import UnsupportedQueryError
-from treeproof.explanation import Changed, Statistics, Value, _card, _near_ties, _set_state, _state, _under, as_plain
+from treeproof.explanation import (
+    Changed,
+    Result,
+    Statistics,
+    Value,
+    _card,
+    _near_ties,
+    _set_state,
+    _state,
+    _under,
+    as_plain,
+)
 from treeproof.forest import Label
 from treeproof.query import Refuted, Stays, fix
 from treeproof.search.relevance import Relevances, find_relevances
@@ -45,8 +56,8 @@ class FeatureRelevance:
     change: Changed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
+@dataclass(frozen=True, slots=True, repr=False)
+class Relevance(Result):
     """Which features are in every, in some or in no abductive explanation of a prediction; `grades` has what shows it.
 
     To keep an irrelevant feature at its value never helps to force the prediction, whatever else is kept.

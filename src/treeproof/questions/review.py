@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Abductive, Changed, Statistics, Value, _card, _near_ties, _under, as_plain
+from treeproof.explanation import Abductive, Changed, Result, Statistics, Value, _card, _near_ties, _under, as_plain
 from treeproof.forest import Label
 from treeproof.query import Cells, Entailed, Never, Refuted, Stays, Unknown
 from treeproof.region import Region, Restriction, at_home, read_conditions
@@ -61,8 +61,8 @@ class Repair:
         return f"{proved}.{_under(self.constraints)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+@dataclass(frozen=True, slots=True, repr=False)
+class Review(Result):
     """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (time was up).
 
     `applies` tells whether the row satisfies the conditions itself; if not, they are not about it. If they hold,

@@ -11,7 +11,18 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Changed, Scales, Statistics, Value, _card, _near_ties, _set_state, _state, as_plain
+from treeproof.explanation import (
+    Changed,
+    Result,
+    Scales,
+    Statistics,
+    Value,
+    _card,
+    _near_ties,
+    _set_state,
+    _state,
+    as_plain,
+)
 from treeproof.forest import Label
 from treeproof.query import Entailed, Refuted
 from treeproof.questions.moves import Moves, as_float, joined
@@ -120,8 +131,8 @@ def _result(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness:
+@dataclass(frozen=True, slots=True, repr=False)
+class Robustness(Result):
     """The distance within which the prediction is proved constant, and the nearest input found at which it is not.
 
     Every input of the space at a distance below `proved` has the same label (with a `target`: not that label); the
