@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -31,6 +32,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,31 +46,29 @@ LISTED = ROOT / "docs" / "mutants.md"
 CORE = (
     *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
     *("lagrangian.cpp", "branch_and_bound.hpp", "branch_and_bound.cpp", "search.cpp", "deletion.cpp", "inflation.cpp"),
-    *("clauses.cpp", "table.cpp"),
+    *("clauses.cpp", "table.cpp", "local_search.cpp"),
 )
 
 PROPERTY, UNIT = "tests/property/test_", "tests/unit/test_"
 CAMPAIGN = "tests/regressions/test_campaign.py"
+CHECKER, SEARCH = UNIT + "checker.py", "tests/unit/search/test_"
+DEADLINES = SEARCH + "deadlines.py"
 PYTHON = {
     "cells.py": (UNIT + "cells.py", PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py"),
     "statements.py": (UNIT + "statements.py", PROPERTY + "scores.py"),
-    "search/chart.py": (PROPERTY + "general.py", PROPERTY + "inflation.py"),
-    "search/closest.py": (
-        PROPERTY + "closest.py",
-        UNIT + "changes.py",
-        PROPERTY + "robustness.py",
-        PROPERTY + "change.py",
-    ),
-    "search/diverse.py": (UNIT + "changes.py", PROPERTY + "change.py"),
-    "search/general.py": (PROPERTY + "general.py",),
-    "search/hitting.py": ("tests/unit/search/test_hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
-    "search/inflation.py": (PROPERTY + "inflation.py",),
-    "search/loosen.py": (PROPERTY + "review.py", PROPERTY + "general.py", PROPERTY + "inflation.py"),
-    "search/marco.py": (PROPERTY + "explanations.py",),
-    "search/memory.py": (PROPERTY + "explanations.py", PROPERTY + "minimum.py", CAMPAIGN),
-    "search/minimal.py": (PROPERTY + "explanations.py", CAMPAIGN),
-    "search/minimum.py": (UNIT + "minimum.py", PROPERTY + "minimum.py"),
-    "search/relevance.py": (UNIT + "relevance.py", PROPERTY + "relevance.py"),
+    "search/chart.py": (SEARCH + "chart.py", SEARCH + "hitting.py", DEADLINES),
+    "search/closest.py": (SEARCH + "closest.py", PROPERTY + "closest.py", UNIT + "changes.py", PROPERTY + "change.py"),
+    "search/diverse.py": (DEADLINES, UNIT + "changes.py", PROPERTY + "change.py"),
+    "search/general.py": (SEARCH + "general.py", PROPERTY + "general.py"),
+    "search/hitting.py": (SEARCH + "hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/inflation.py": (DEADLINES, PROPERTY + "inflation.py"),
+    "search/loosen.py": (SEARCH + "loosen.py", PROPERTY + "review.py"),
+    "search/marco.py": (DEADLINES, PROPERTY + "explanations.py"),
+    "search/memory.py": (SEARCH + "memory.py", DEADLINES, PROPERTY + "closest.py", PROPERTY + "explanations.py"),
+    "search/minimal.py": (SEARCH + "minimal.py", DEADLINES, PROPERTY + "explanations.py", CAMPAIGN),
+    "search/minimum.py": (SEARCH + "minimum.py", DEADLINES, UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/relevance.py": (DEADLINES, UNIT + "relevance.py", PROPERTY + "relevance.py"),
+    "checker.py": (UNIT + "checker_rules.py", CHECKER, PROPERTY + "certificates.py"),
 }
 
 HEADER = """
@@ -113,13 +113,59 @@ class Mutant:
     source: str = ""  # the whole file with the change, if it must be compiled
 
 
-FUNCTION = re.compile(r"^(?:  )?(?![ }#/]|for |if |while |return |else )[^\n;=]*?(~?\w+)\([^\n]*$", re.MULTILINE)
+COMMENT_OR_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"")
+TYPE_HEAD = re.compile(r"(?:^|\s)(?:class|struct)\s+(\w+)")
+
+
+@functools.cache
+def core_places(code: str) -> list[tuple[int, int, str]]:
+    """Return begin, end and name of the functions, classes and structs in C++ code, outer ones first.
+
+    A function begins where the declaration before it ends, so that its arguments and initialisers belong to it.
+    """
+    masked = COMMENT_OR_TEXT.sub(lambda match: " " * len(match[0]), code)
+    places: list[tuple[int, int, str]] = []
+    begin, i = 0, 0
+    while i < len(masked):
+        if masked[i] == "(" or masked[i] == "{":
+            end = _closing(masked, i)
+            head = masked[begin:i]
+            type_name = TYPE_HEAD.search(head)
+            if masked[i] == "(":
+                i = end  # braces between parentheses are no body
+            elif re.search(r"(?:^|\s)namespace\b", head):
+                begin = i = i + 1  # its own end is met as a stray brace
+                continue
+            elif type_name and "(" not in head:
+                places.append((begin, end, type_name[1]))
+                inside = core_places(code[i + 1 : end])
+                places += [(a + i + 1, b + i + 1, name) for a, b, name in inside]
+                begin = i = end
+            elif name := re.search(r"(~?\w+)\(", head):
+                places.append((begin, end, name[1]))
+                begin = i = end
+            else:
+                i = end  # the value of a member
+        elif masked[i] in ";}":
+            begin = i + 1
+        i += 1
+    return places
+
+
+def _closing(code: str, start: int) -> int:
+    """Return where the brace or parenthesis that opens here closes."""
+    depth = 0
+    for i in range(start, len(code)):
+        depth += (code[i] in "({") - (code[i] in ")}")
+        if depth == 0:
+            return i
+    raise ValueError("A brace is not closed")
 
 
 def core_place(code: str, start: int) -> str:
-    """Return the name of the function that a place in C++ code is in, by its indentation."""
-    names = [match[1] for match in FUNCTION.finditer(code, 0, code.find("\n", start))]
-    return names[-1] if names else "top"
+    """Return the name of the function that a place in C++ code is in, else that of the class."""
+    around = [name for begin, end, name in core_places(code) if begin <= start <= end]
+    return around[-1] if around else "top"
 
 
 def changed_line(code: str, start: int, end: int, new: str) -> str:
@@ -335,14 +381,18 @@ class Package:
 
 
 def build_extension(scratch: Path) -> Instead:
-    """Build the extension with the core's mutants in it."""
-    shutil.copy(ROOT / "CMakeLists.txt", scratch)
-    flags = f"-w -include {scratch}/mutant.hpp"
-    configure = ["cmake", "-S", str(scratch), "-B", str(scratch / "cmake"), f"-DCMAKE_CXX_FLAGS={flags}"]
-    subprocess.run([*configure, f"-DPython_EXECUTABLE={sys.executable}"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", str(scratch / "cmake")], check=True, stdout=subprocess.DEVNULL)
-    (module,) = (scratch / "cmake").glob("_core*.so")
-    return Instead("treeproof._core", module)
+    """Build the extension with the core's mutants in it, as an installation of the package does."""
+    for name in ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, scratch)
+    shutil.copytree(ROOT / "src", scratch / "src", dirs_exist_ok=True)
+    flags = f"cmake.define.CMAKE_CXX_FLAGS=-w -include {scratch.resolve()}/mutant.hpp"
+    wheels = scratch / "wheels"
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", str(wheels), f"--config-settings={flags}", str(scratch)], check=True)
+    (wheel,) = wheels.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if Path(name).name.startswith("_core.") and name.endswith(".so"))
+        return Instead("treeproof._core", Path(archive.extract(name, wheels)))
 
 
 COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in"}

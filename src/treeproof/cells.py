@@ -72,7 +72,7 @@ class CellForest:
     scores: npt.NDArray[np.int64]
     theta: npt.NDArray[np.int64]
     band: int
-    exponent: int = 0
+    exponent: int
     clauses: tuple[Clause, ...] = ()
 
     @property
@@ -151,7 +151,7 @@ class Scores:
     scores: npt.NDArray[np.int64]
     theta: npt.NDArray[np.int64]
     band: int
-    exponent: int = 0
+    exponent: int
 
 
 def integer_scores(forest: Forest) -> Scores:
@@ -170,7 +170,7 @@ def integer_scores(forest: Forest) -> Scores:
     if forest.vote == "majority":
         scores = np.zeros(forest.values.shape, dtype=np.int64)
         scores[np.flatnonzero(leaf), forest.leaf_class[leaf]] = 1
-        return Scores(scores, ties, 0)
+        return Scores(scores, ties, band=0, exponent=0)
 
     sums = _sums(forest)
     error = rounding_error(forest)

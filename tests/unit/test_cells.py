@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from generators import random_forest, random_row
 from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import exact_leaves, integer_scores, theta
-from treeproof.forest import LEAF, Column, Forest
+from treeproof.cells import LARGEST_EXPONENT, exact_leaves, integer_scores, rounding_error, theta
+from treeproof.floats import FLOAT64, FLOATS
+from treeproof.forest import LEAF, Column, Forest, Sums
 from treeproof.rows import as_row
 from treeproof.space import Space
 
@@ -77,6 +81,23 @@ class TestDomains:
         assert cells.full == (range(2), frozenset({0, 1, 2}))
         assert cells.only(0, [1]) == range(1, 2)
         assert cells.only(1, [2, 0]) == frozenset({0, 2})
+
+    def test_points_keep_all_rules_or_those_asked_for(self):
+        forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
+        rules = (((0, range(1)), (1, range(1))), ((0, range(1, 2)),))  # not both above 0; a above 0
+        cells = replace(Space.of(forest).discretise(), clauses=rules)
+        points = [(0, 0), (1, 0), (1, 1)]
+        assert [cells.allows(p) for p in points] == [False, True, False]
+        assert [cells.allows(p, [0]) for p in points] == [True, True, False]
+        assert [cells.allows(p, [1]) for p in points] == [False, True, True]
+        assert [cells.allows(p, []) for p in points] == [True, True, True]
+
+    def test_cells_go_left_up_to_the_cut_or_if_they_are_named(self):
+        tree = split("a", 1, isin("c", ["g"], 0, 1), split("a", 2, 0, 1))
+        forest = build_forest([tree], columns=["a", Column("c", ("r", "g", "b"))], classes=[0, 1])
+        cells = Space.of(forest).discretise()
+        assert [cells.goes_left(0, cell) for cell in range(3)] == [True, False, False]
+        assert [cells.goes_left(1, cell) for cell in range(3)] == [False, True, False]
 
 
 def beats(forest: Forest, leaves: list[int], winner: int, loser: int) -> bool:
@@ -255,3 +276,152 @@ def scaled(forest):
 
 def test_theta_gives_ties_to_the_first_class():
     assert [theta(0, 1), theta(1, 0), theta(2, 5), theta(5, 2)] == [0, 1, 0, 1]
+
+
+def summed(values: list[list[list[float]]], start: tuple[float, ...], **options: Any) -> Forest:
+    """A forest of trees of one split with these leaves."""
+    sums = Sums(start, **{"numbers": "float64", **options})
+    classes = list(range(len(start) if sums.cuts is None else len(sums.cuts) + 1))
+    trees = [split("a", float(i), leaf(low), leaf(high)) for i, (low, high) in enumerate(values)]
+    return build_forest(trees, columns=["a"], classes=classes, vote="sum", sums=sums)
+
+
+class TestRoundingError:
+    """By the formulas of the comments in `treeproof.cells`."""
+
+    TREES = [[[0.1, 0.0], [-0.3, 0.0]], [[0.0, 0.7], [0.2, 0.0]], [[0.0, 0.0], [0.0, -0.1]], [[0.0, 0.0], [0.01, 0.0]]]
+
+    @pytest.mark.parametrize("divisor", [1.0, 0.5, 3.0])
+    @pytest.mark.parametrize("softmax", [False, True])
+    @pytest.mark.parametrize(("numbers", "bits", "finest"), [("float64", 53, 1074), ("float32", 24, 149)])
+    def test_of_sums(self, divisor, softmax, numbers, bits, finest):
+        rounded = FLOATS[numbers].round
+        trees = [[[rounded(v) for v in values] for values in tree] for tree in self.TREES]
+        start = (rounded(-0.01), rounded(0.01))
+        forest = summed(trees, start, numbers=numbers, divisor=divisor, softmax=softmax)
+        largest = max(
+            Fraction(-start[0]) + Fraction(-trees[0][1][0]) + Fraction(trees[1][1][0]) + Fraction(trees[3][1][0]),
+            Fraction(start[1]) + Fraction(trees[1][0][1]) + Fraction(-trees[2][1][1]),
+        )
+        most = max(Fraction(1), Fraction(divisor))
+        expected = 4 * (3 + 1) * largest / 2**bits + 4 * most / 2**finest + (16 * most / 2**bits if softmax else 0)
+        assert rounding_error(forest) == expected
+
+    def test_of_sums_that_may_overflow(self, monkeypatch):
+        def may_overflow(first: float, n_trees: int = 1, **options: Any) -> bool:
+            tree = [[first, 0.0], [0.0, 0.1]]
+            forest = summed([tree] * n_trees, (0.0, 0.0), **options)
+            return rounding_error(forest) == 4 * n_trees * Fraction(first) + 2
+
+        half = FLOAT64.largest / 2
+        assert [may_overflow(half), may_overflow(math.nextafter(half, math.inf))] == [False, True]
+        assert [may_overflow(half / 2, divisor=0.5), may_overflow(half, divisor=0.5)] == [False, True]
+        monkeypatch.setitem(FLOATS, "float64", replace(FLOAT64, unit=32))
+        assert [may_overflow(1.0, n_trees=4), may_overflow(1.0, n_trees=5)] == [False, True]
+
+    @pytest.mark.parametrize(
+        ("numbers", "largest", "exact", "rounded"),
+        [
+            ("float64", 1.0, 2.0**-50, 2.0**-51),
+            ("float64", 2.0**50, 1.0, 0.5),
+            ("float64", 2.0**-890, 2.0**-900, 2.0**-901),
+            ("float32", 1.0, 2.0**-21, 2.0**-22),
+            ("float32", 2.0**21, 1.0, 0.5),
+            ("float32", 2.0**-90, 2.0**-100, 2.0**-101),
+        ],
+    )
+    def test_is_none_at_exact_leaves(self, numbers, largest, exact, rounded):
+        def which(start: tuple[float, float] = (0.0, 0.0), most: float = largest, **options: Any) -> list[bool]:
+            trees = [[[most, 0.0], [0.0, exact]], [[0.0, 0.0], [0.0, rounded]]]
+            found = exact_leaves(summed(trees, start, numbers=numbers, **options)).tolist()
+            assert not found[0]
+            assert not found[3]
+            return [found[i] for i in (1, 2, 4, 5)]
+
+        assert which() == which(divisor=2.0**32) == [True, True, True, False]
+        assert which((0.0, rounded)) == which(softmax=True) == which(divisor=2.0**33) == [False] * 4
+        if largest > 1:
+            assert which(divisor=0.5) == which(most=largest + 1) == [False] * 4
+            assert which(divisor=0.5, most=largest / 2) == [True] * 4
+        forest = summed([[[largest, 0.0], [0.0, exact]]], (0.0, 0.0), numbers=numbers)
+        assert rounding_error(forest) == 0
+
+
+class TestScores:
+    """Of what integers are made, by the docstrings of `treeproof.cells`."""
+
+    @pytest.mark.parametrize("numbers", ["float32", "float64"])
+    @pytest.mark.parametrize("scale", [2.0**-120, 2.0**-30, 1.0, 2.0**70])
+    @pytest.mark.parametrize("n_cuts", [None, 0, 1, 2, 4])
+    @pytest.mark.parametrize("values", [[0.25, -0.5, 1.0], [0.1, -0.7, 0.3]], ids=["exact", "rounded"])
+    def test_of_a_forest(self, numbers, scale, n_cuts, values):
+        rounded = [FLOATS[numbers].round(value * scale) for value in values]
+        if n_cuts is None:
+            trees = [[[rounded[0], 0.0], [0.0, rounded[1]]], [[rounded[2], rounded[0]], [0.0, 0.0]]]
+            forest = summed(trees, (rounded[1], rounded[2]), numbers=numbers)
+            largest = max(sum(map(abs, map(Fraction, rounded))), sum(map(abs, map(Fraction, rounded))))
+        else:
+            cuts = tuple(float(cut) * scale for cut in (-0.3, 0.25, 0.7, 1e9)[:n_cuts])
+            trees = [[[rounded[0]], [rounded[1]]], [[rounded[2]], [0.0]]]
+            forest = summed(trees, (rounded[1],), numbers=numbers, cuts=cuts)
+            largest = 2 * Fraction(abs(rounded[1])) + Fraction(rounded[2])
+        n, found, error = forest.n_classes, integer_scores(forest), rounding_error(forest)
+        unit = Fraction(2) ** found.exponent
+        times = 1 if n_cuts is None else max(1, n - 1)
+        if error:
+            within = largest if n_cuts is None else (2 * largest + 1) * times
+            most = LARGEST_EXPONENT[numbers]
+            assert within * unit <= 2**60
+            assert found.exponent == most or within * unit * 2 > 2**60
+            assert found.exponent <= most
+        else:
+            everything = [*forest.values[forest.feature == LEAF].ravel().tolist(), *forest.sums.start]
+            whole = [all((Fraction(v) * 2**e).denominator == 1 for v in everything) for e in range(found.exponent + 1)]
+            assert whole == [False] * found.exponent + [True]
+        for node in np.flatnonzero(forest.feature == LEAF).tolist():
+            floors = [math.floor(Fraction(value) * unit) for value in forest.values[node].tolist()]
+            expected = floors if n_cuts is None else [k * floors[0] for k in range(n)]
+            assert found.scores[node].tolist() == expected
+        assert found.band == times * (math.ceil(error * unit) + (forest.n_trees + 3 if error else 0))
+        starts = [math.floor(Fraction(value) * unit) for value in forest.sums.start]
+        for k in range(n):
+            for c in range(k):
+                if n_cuts is None:
+                    assert found.theta[c, k] == 0 - (starts[c] - starts[k])
+                    assert found.theta[k, c] == 1 - (starts[k] - starts[c])
+                    continue
+                beyond = 2 * largest + 1
+                reach = [min(max(Fraction(cut), -beyond), beyond) for cut in forest.sums.cuts[c:k]]
+                assert found.theta[k, c] == sum(math.ceil(cut * unit) - starts[0] for cut in reach)
+                assert found.theta[c, k] == 1 - found.theta[k, c]
+
+    def test_of_a_majority_are_votes(self):
+        found = integer_scores(build_forest([split("a", 0, [0.1, 0.9], 0)], columns=["a"], classes=[0, 1]))
+        assert (found.scores.tolist(), found.theta.tolist()) == ([[0, 0], [0, 1], [1, 0]], [[1, 0], [1, 1]])
+        assert (found.band, found.exponent) == (0, 0)
+
+    def test_of_sums_that_may_overflow_leave_everything_to_the_model(self):
+        half = FLOAT64.largest
+        found = integer_scores(summed([[[half, 0.0], [0.0, 0.1]]], (0.0, 0.0)))
+        assert found.band >= 2 * np.abs(found.scores).max()
+        assert found.band <= 2**62
+
+    @pytest.mark.parametrize("numbers", ["float32", "float64"])
+    @pytest.mark.parametrize("divisor", [1.0, 3.0, 0.7])
+    def test_a_cut_is_where_the_model_has_it(self, numbers, divisor):
+        """In each forest of one leaf the label is known, and the cut lies on the sum, or next to it."""
+        dtype = FLOATS[numbers].dtype
+        for total in (0.1, -0.3, 1.0, 7.5):
+            value = FLOATS[numbers].round(total)
+            share = float(dtype(value) / dtype(divisor))
+            for cut in (share, math.nextafter(share, math.inf), math.nextafter(share, -math.inf), 1e30, -1e30):
+                forest = summed([[[value], [0.0]]], (0.0,), numbers=numbers, divisor=divisor, cuts=(cut,))
+                found = integer_scores(forest)
+                lead = int(found.scores[1, 1] - found.scores[1, 0])
+                label = int(share >= cut)
+                if lead >= found.theta[1, 0] + found.band:
+                    assert label == 1
+                if lead < found.theta[1, 0] - found.band:
+                    assert label == 0
+                if abs(cut) > 1e20:
+                    assert abs(lead - int(found.theta[1, 0])) > found.band

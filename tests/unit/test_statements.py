@@ -221,3 +221,65 @@ def test_bad_statements_are_refused_by_name():
         tp.Explainer(named, confidence=0.9)
     with pytest.raises(tp.InputError, match="needs a classifier of two classes"):
         tp.Explainer(model, threshold=0.5)
+
+
+def boosted(n_classes: int, *, cuts: bool) -> Forest:
+    """A boosted model of one tree, cut into classes or with a sum for each of them."""
+    sums = Sums((0.0,), cuts=tuple(range(n_classes - 1))) if cuts else Sums((0.0,) * n_classes)
+    values = [leaf([float(i)] * len(sums.start)) for i in range(2)]
+    classes = list(range(n_classes))
+    return build_forest([split("a", 0, *values)], columns=["a"], classes=classes, vote="sum", sums=sums)
+
+
+def sigmoid(total: float) -> float:
+    return 1 / (1 + math.exp(-total)) if abs(total) < 700 else float(total > 0)
+
+
+def test_probabilities_that_cannot_be_followed_are_refused():
+    assert statements.cut_probability(boosted(2, cuts=True), 0.6, sigmoid).classes.tolist() == [0, 1]
+    assert statements.with_confidence(boosted(2, cuts=True), 0.6, sigmoid).classes.tolist() == [0, "uncertain", 1]
+    for forest, probability in [(boosted(2, cuts=True), None), (boosted(2, cuts=False), sigmoid)]:
+        with pytest.raises(tp.UnsupportedModelError, match="cannot be followed exactly"):
+            statements.cut_probability(forest, 0.6, probability)
+        with pytest.raises(tp.UnsupportedModelError, match="several boosted classes"):
+            statements.with_confidence(forest, 0.6, probability)
+    with pytest.raises(tp.UnsupportedModelError, match="several boosted classes"):
+        statements.with_confidence(boosted(3, cuts=True), 0.6, sigmoid)
+    with pytest.raises(tp.InputError, match=r"never reach a probability of 0\.9"):
+        statements.cut_probability(boosted(2, cuts=True), 0.9, lambda s: min(sigmoid(s), 0.8))
+
+
+@pytest.mark.parametrize("beside", [-3, 3])
+def test_probabilities_that_waver_at_the_threshold_are_refused(beside):
+    """A sum just below the margin must not reach the threshold, and one just above must not fall short of it."""
+    numbers = tp.floats.FLOAT64
+
+    def reaches(total: float, odd: float | None) -> bool:
+        return (total >= 1.0) != (total == odd)
+
+    assert statements._margin(lambda s: reaches(s, None), numbers, "it") == 1.0
+    odd = 1.0 + beside * (2.0**-52 if beside > 0 else 2.0**-53)
+    with pytest.raises(tp.UnsupportedModelError, match="waver near it"):
+        statements._margin(lambda s: reaches(s, odd), numbers, "it")
+
+
+def test_the_ends_of_statements():
+    forest = import_model(DecisionTreeRegressor(max_depth=2).fit(X, SCORES))
+    for wrong in ([1, math.inf], [-math.inf, 1], [1, 3, 2], [1, 2, 2]):
+        with pytest.raises(tp.InputError, match="'cuts' parameter must be"):
+            statements.cut_score(forest, wrong)
+    assert statements.cut_score(forest, [1, 2, 3]).classes.tolist() == [
+        "< 1",
+        ">= 1 and < 2",
+        ">= 2 and < 3",
+        ">= 3",
+    ]
+    for fits in (0, 0.25, np.float32(0.5), np.int64(1)):
+        assert statements.around(forest, 1.0, fits).n_classes == 3
+    for wrong in (np.inf, -0.5, False, "0", 1j):
+        with pytest.raises(tp.InputError, match="distance must be a finite number"):
+            statements.around(forest, 1.0, wrong)
+    for number in (0.1, 0.3, 1.0, -2.5):
+        for exact in (Fraction(number), Fraction(number) + Fraction(1, 2**80), Fraction(number) - Fraction(1, 2**80)):
+            found = statements._float_at_least(exact)
+            assert Fraction(found) >= exact > Fraction(math.nextafter(found, -math.inf))

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from treeproof.search import hitting as module
 from treeproof.search.hitting import HittingSets
 
 
@@ -34,10 +35,8 @@ def test_sets_are_cheapest_and_bounds_hold_as_sets_are_added(prices):
                 below = rng.choice([None, rng.randint(0, 2 * best)])
                 found = hitting.cheapest(below)
                 assert hitting.bound <= best
-                if found is None:
-                    assert below is not None
-                    assert best >= below
-                else:
+                assert (found is None) == (below is not None and best >= below)
+                if found is not None:
                     assert all(found & other for other in sets)
                     assert sum(costs[f] for f in found) == best == hitting.bound
 
@@ -79,3 +78,39 @@ def test_literals_may_be_required_and_what_costs_nothing_is_free():
         hitting.add({0, 1})
         found = hitting.cheapest()
         assert (found, hitting.bound) == (frozenset({0, 2}), 6)
+
+
+class Lazy:
+    """A map whose cores are not small: all that was assumed of the sets that cannot be hit then."""
+
+    def __init__(self, sets: list[set[int]]) -> None:
+        self._sets, self.asked = sets, list[tuple[int, ...]]()
+
+    def _missed(self) -> list[set[int]]:
+        return [each for each in self._sets if each <= {-literal - 1 for literal in self.asked[-1]}]
+
+    def refutes(self, assumptions: list[int], conflicts: int) -> bool:
+        self.asked.append(tuple(assumptions))
+        return bool(self._missed())
+
+    def core(self) -> list[int]:
+        return [-(f + 1) for f in sorted(set().union(*self._missed()))]
+
+    def delete(self) -> None: ...
+
+
+def test_cores_are_made_so_small_that_they_need_every_wish(monkeypatch):
+    for seed in range(60):
+        rng = random.Random(seed)
+        sets = [set(rng.sample(range(8), rng.randint(1, 4))) for _ in range(3)]
+        whole = [-(f + 1) for f in sorted(set().union(*sets))]
+        monkeypatch.setattr(module, "_LARGEST", len(whole))
+        with HittingSets(dict.fromkeys(range(8), 1)) as hitting:
+            hitting._chart.delete()
+            hitting._chart = Lazy(sets)
+            core = hitting._smaller([*whole, -100])
+            assert len(set(hitting._chart.asked)) == len(hitting._chart.asked)  # nothing twice
+            assert hitting._chart.refutes(core, 1)
+            assert not any(hitting._chart.refutes([w for w in core if w != each], 1) for each in core)
+            monkeypatch.setattr(module, "_LARGEST", len(whole) - 1)
+            assert hitting._smaller(whole) == whole  # too many to try each

@@ -1,0 +1,102 @@
+"""Deletion with rules between features, what it takes from memory, and what it says it rests on."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from generators import cell_forests, random_clauses
+from treeproof.build import build_forest, leaf, split
+from treeproof.cells import CellForest
+from treeproof.oracles.brute import BruteOracle
+from treeproof.oracles.native import NativeOracle
+from treeproof.query import Never, Query, Refuted, Stays, Unknown, violates
+from treeproof.search.memory import Memory
+from treeproof.search.minimal import _put_back, abductive, contrastive
+from treeproof.space import Space
+
+
+class Silent:
+    """An oracle that never answers."""
+
+    name = "silent"
+
+    def decide(self, query: Query) -> Unknown:
+        return Unknown("silent")
+
+
+def sum_of(*names: str, clauses=()) -> CellForest:
+    """Class 1 iff most of these columns are above 0; each has two cells."""
+    forest = build_forest([split(name, 0, 0, 1) for name in names], columns=sorted(set(names)), classes=[0, 1])
+    return replace(Space.of(forest).discretise(), clauses=clauses)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_an_explanation_names_the_rules_that_its_proof_used(native):
+    # a alone forces class 1, since one of b and c is always above 0; d decides nothing.
+    rule = ((1, range(1, 2)), (2, range(1, 2)))
+    other = ((3, range(1, 2)), (0, range(1, 2)))
+    forest = sum_of("a", "b", "c", clauses=(other, rule))
+    forest = replace(forest, n_cells=(*forest.n_cells, 2), ordered=(*forest.ordered, True))
+    point, claim = (1, 1, 1, 1), Stays(1)
+    oracle = NativeOracle(forest, tabulate=False) if native else BruteOracle(forest)
+    found = abductive(Memory(forest, oracle, point, claim), [3, 2, 1, 0])
+    assert (found.features, found.status) == ({0}, "minimal")
+    assert 1 in found.clauses
+    late = abductive(Memory(forest, Silent(), point, claim), [3, 2, 1, 0])
+    assert (late.features, late.status, late.clauses) == ({0, 1, 2, 3}, "sound", frozenset())
+
+
+def test_changes_are_minimal_and_keep_the_rules():
+    ruled = 0
+    for i, forest in enumerate(cell_forests(80, seed=41, n_columns=3)):
+        rng = np.random.default_rng(i)
+        forest = replace(forest, clauses=random_clauses(rng, forest))
+        points = list(itertools.product(*map(range, forest.n_cells)))
+        allowed = [p for p in points if forest.allows(p)]
+        if not allowed:
+            continue
+        point = allowed[rng.integers(len(allowed))]
+        claim = Stays(forest.label(point))
+        flips = [p for p in allowed if violates(claim, forest.label(p))]
+        ways = {frozenset(f for f in range(forest.n_features) if p[f] != point[f]) for p in flips}
+        if not ways:
+            continue
+        start = flips[rng.integers(len(flips))]
+        order = rng.permutation(forest.n_features).tolist()
+        memory = Memory(forest, BruteOracle(forest), point, claim)
+        found = contrastive(memory, order, Refuted(start, forest.label(start)))
+        assert found.features in ways
+        assert not any(way < found.features for way in ways)
+        assert forest.allows(found.witness.witness)
+        ruled += len(allowed) < len(points)
+    assert ruled > 30
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_feature_is_put_back_without_a_question_where_that_is_sure(native):
+    forest = sum_of("a", "b", "c")
+    memory = Memory(forest, NativeOracle(forest) if native else BruteOracle(forest), (1, 1, 1), Stays(1))
+    witness = Refuted((0, 0, 0), 0)
+    assert _put_back(memory, witness, 1) == Refuted((0, 1, 0), 0)
+    assert memory.counts.remembered == 1
+    assert _put_back(memory, Refuted((0, 1, 0), 0), 1) == Refuted((0, 1, 0), 0)
+    assert memory.counts.remembered == 2
+    assert _put_back(memory, Refuted((0, 1, 0), 0), 0) is None
+    assert memory.counts.remembered == 2
+    target = Memory(forest, BruteOracle(forest), (1, 1, 1), Never(0))
+    assert _put_back(target, witness, 1) == Refuted((0, 1, 0), 0)
+    ruled = sum_of("a", "b", "c", clauses=(((0, range(1, 2)), (1, range(1))),))  # a above 0, or b not
+    assert _put_back(Memory(ruled, BruteOracle(ruled), (1, 1, 1), Stays(1)), witness, 1) is None
+
+
+def test_sums_that_may_be_rounded_are_left_to_the_oracle():
+    trees = [split(name, 0, leaf([0.7, 0.3]), leaf([0.3, 0.7])) for name in "abc"]
+    forest = Space.of(build_forest(trees, columns=list("abc"), classes=[0, 1], vote="mean")).discretise()
+    assert forest.band > 0
+    memory = Memory(forest, BruteOracle(forest), (1, 1, 1), Stays(1))
+    assert _put_back(memory, Refuted((0, 0, 0), 0), 1) is None
+    assert _put_back(memory, Refuted((0, 1, 0), 0), 1) is not None  # nothing to put back
