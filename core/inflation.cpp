@@ -54,12 +54,12 @@ class Inflater {
   }
 
   Inflation run() {
-    for (std::size_t next = 0; next < steps_.size() || unproved_ > 0;) {
+    for (std::size_t next = 0;;) {
       while (next < steps_.size() && unproved_ < most_unproved_) {
         if (!take(next)) return std::move(result_);
         ++next;
       }
-      if (unproved_ == 0) break;
+      if (unproved_ == 0) return std::move(result_);
       Outcome outcome = ask(guess_, kUnlimited);
       if (over_) return std::move(result_);
       if (outcome.status == Status::entailed) {
@@ -77,7 +77,6 @@ class Inflater {
       believed_[next].reset();
       patience_[next] = std::min(2 * patience_[next] + 1, kMostPatience);
     }
-    return std::move(result_);
   }
 
  private:

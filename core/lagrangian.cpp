@@ -1,6 +1,7 @@
 #include "lagrangian.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace treeproof {
@@ -191,47 +192,45 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     recorder->split(part, f);
     recorder->prices(pair, table);
   };
-  const std::int64_t slack = bound_ - target;  // >= 0: what a choice may cost before the box closes
+  const std::int64_t slack = bound_ - target;  // what a choice may cost before the box closes
+  assert(slack >= 0);                          // so the best cell of every feature stays, and ends the loops below
   bool shrank = false;
-  empty = false;
-  for (std::size_t i = 0; i < r.features.size() && !empty; ++i) {
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
     if (forest_.ordered[f]) {
       // Intervals between splits, from the low end and from the high end, that lose more than the slack.
       std::int64_t earning = 0;
       for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
       std::int32_t first = begin;
-      while (first < end && best_earning_[i] - earning > slack) {
+      while (best_earning_[i] - earning > slack) {
         earning += earn_right_[first] - earn_left_[first];
         ++first;
       }
       std::int64_t from_end = 0;
       for (std::int32_t s = begin; s < end; ++s) from_end += earn_right_[s];
       std::int32_t last = end;
-      while (last > first && best_earning_[i] - from_end > slack) {
+      while (best_earning_[i] - from_end > slack) {
         --last;
         from_end += earn_left_[last] - earn_right_[last];
       }
       if (first > begin) {
         const Cell low = forest_.cut[r.slot_node[first - 1]] + 1;
         Box part = box;
-        part.high[f] = std::min(box.high[f], low - 1);
-        box.low[f] = std::max(box.low[f], low);
-        empty = box.low[f] > box.high[f];
-        if (!empty) cut_off(part, f);
+        part.high[f] = low - 1;
+        cut_off(part, f);
+        box.low[f] = low;
         shrank = true;
       }
-      if (last < end && !empty) {
+      if (last < end) {
         const Cell high = forest_.cut[r.slot_node[last]];
         Box part = box;
-        part.low[f] = std::max(box.low[f], high + 1);
-        box.high[f] = std::min(box.high[f], high);
-        empty = box.low[f] > box.high[f];
-        if (!empty) cut_off(part, f);
+        part.low[f] = high + 1;
+        cut_off(part, f);
+        box.high[f] = high;
         shrank = true;
       }
     } else {
-      bool any = false, some = false;
+      bool some = false;
       Box part = box;
       for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
         for (Word rest = box.sets[w]; rest != 0; rest &= rest - 1) {
@@ -242,17 +241,18 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
             earning += forest_.goes_left(r.slot_node[s], cell) ? earn_left_[s] : earn_right_[s];
           if (best_earning_[i] - earning > slack) {
             box.sets[w] &= ~(Word{1} << bit);
-            shrank = true;
+            some = true;
           }
         }
-        any = any || box.sets[w] != 0;
         part.sets[w] &= ~box.sets[w];
-        some = some || part.sets[w] != 0;
       }
-      empty = !any;
-      if (some && !empty) cut_off(part, f);
+      if (some) {
+        cut_off(part, f);
+        shrank = true;
+      }
     }
   }
+  empty = false;
   const std::int32_t n_constants = r.n_constants();
   for (const std::int32_t root : r.roots) {
     if (empty) break;

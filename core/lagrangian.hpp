@@ -12,6 +12,7 @@
 // Prices are lowered and raised by a projected subgradient with Polyak steps; any prices give a proof.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,9 @@ class Prices {
   std::vector<Entry> entries_;
   std::uint32_t now_ = 1;
 };
+
+// With prices up to this, the payments on a path of so many nodes do not exceed 2^29, so that values fit 32 bits.
+inline std::int32_t largest_price(int depth) { return std::min(1 << 18, (1 << 29) / depth); }
 
 class Lagrangian {
  public:

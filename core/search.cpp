@@ -34,8 +34,7 @@ constexpr int kLocalPatience = 10;
 Searcher::Searcher(const Forest& forest, const Table* table)
     : forest_(forest),
       table_(table),
-      // The payments on a path stay below 2^29 in size, so that values fit 32 bits.
-      largest_price_(std::min(1 << 18, (1 << 29) / forest.depth)),
+      largest_price_(largest_price(forest.depth)),
       builder_(forest),
       local_(forest),
       prices_(static_cast<std::size_t>(forest.n_classes) * forest.n_classes),
@@ -142,7 +141,8 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     bool closed = false;
     if (!choose_pair(box, pairs, here, pair, closed)) return closed || decide_exactly(box, pairs);
     const std::int64_t target = forest_.scale.target(forest_, pair);
-    if (!optimise(here, box, pair, target, depth, closed)) return false;
+    closed = optimise(here, box, pair, target, depth);
+    if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
 
     Side side{};
@@ -198,8 +198,8 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
   return found;
 }
 
-// Lower the bound until it closes the box, a witness is found (then false), or it stalls.
-bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth, bool& closed) {
+// Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it stalls.
+bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
   const std::int64_t exact_target = forest_.scale.exact_target(forest_, pair);
@@ -215,7 +215,6 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
     }
     const std::int64_t bound = lagrangian.evaluate();
     if (lagrangian.closes(target, exact_target)) {
-      closed = true;
       lagrangian.save(prices(pair));
       if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(lagrangian.nonzero_prices()));
       return true;
@@ -257,7 +256,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   }
   lagrangian.restore_prices();
   lagrangian.evaluate();
-  return true;
+  return false;  // it stalls
 }
 
 // Local search from a point of the box.

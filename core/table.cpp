@@ -87,9 +87,10 @@ Outcome Table::decide(const Box& box, Claim claim, const std::vector<Cell>& home
   outcome.boxes = 1;
   outcome.used.assign(forest_.n_features, 0);
   int least = std::numeric_limits<int>::max();
+  bool some_near = false;
   for_each_point(box, [&](const std::vector<Cell>& point, std::size_t place) {
     if (broken_[place] != 0) return true;
-    outcome.near_tie |= near_[place] != 0;
+    some_near |= near_[place] != 0;
     if (!claim.violated_by(label_[place])) return true;
     int changes = 0;
     for (int f = 0; f < forest_.n_features; ++f) changes += point[f] != home[f];
@@ -98,14 +99,11 @@ Outcome Table::decide(const Box& box, Claim claim, const std::vector<Cell>& home
     outcome.status = Status::refuted;
     outcome.witness = point;
     outcome.label = label_[place];
+    outcome.near_tie = near_[place] != 0;
     return true;
   });
-  if (outcome.status == Status::refuted) {
-    std::size_t place = 0;
-    for (int f = 0; f < forest_.n_features; ++f) place += outcome.witness[f] * stride_[f];
-    outcome.near_tie = near_[place] != 0;
-    return outcome;
-  }
+  if (outcome.status == Status::refuted) return outcome;
+  outcome.near_tie = some_near;
   Word kept = ~Word{0};
   Box wider = box;
   for (int f = 0; f < forest_.n_features; ++f) {

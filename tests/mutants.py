@@ -1,4 +1,4 @@
-"""Do the tests notice wrong code? ``make mutants``: thousands of small mistakes, each of which a test must catch.
+"""Do the tests notice wrong code? ``make mutants``: a thousand small mistakes, each of which a test must catch.
 
 A mutant is the code with one comparison, tie, flag, connective or count off by one. Mutants that no test catches must
 be listed in docs/mutants.md with the reason why no answer can change; any other survivor is an error.
@@ -6,16 +6,25 @@ be listed in docs/mutants.md with the reason why no answer can change; any other
 The C++ core is compiled once, with all its mutants in it, and the environment variable TREEPROOF_MUTANT switches one
 on: ``a < b`` becomes ``a < mutant::at(7) < b``, which is ``a <= b`` if 7 is on. Connectives cannot be written so, as
 they need not look at their right side: those are compiled one by one. A mutant must be caught by core/tests, without
-and then with sanitizers, or by a short campaign and the tests of the
-checker, which also look at certificates.
+and then with sanitizers, or by a short campaign and the tests of the checker, which also look at certificates.
 
-Python modules are changed in a copy of the package, and run with the tests that are listed for them below.
+A Python module is changed on its way into a process of its own, which runs the tests that are listed for it below.
+
+A run that takes far more time than without the mutant is caught, too. Time is that of the processor, so that a busy
+machine catches nothing by itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import math
+import multiprocessing
 import os
 import random
 import re
@@ -23,12 +32,13 @@ import resource
 import shutil
 import subprocess
 import sys
-import sysconfig
-import time
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LISTED = ROOT / "docs" / "mutants.md"
@@ -36,31 +46,29 @@ LISTED = ROOT / "docs" / "mutants.md"
 CORE = (
     *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
     *("lagrangian.cpp", "branch_and_bound.hpp", "branch_and_bound.cpp", "search.cpp", "deletion.cpp", "inflation.cpp"),
-    *("clauses.cpp", "table.cpp"),
+    *("clauses.cpp", "table.cpp", "local_search.cpp"),
 )
 
 PROPERTY, UNIT = "tests/property/test_", "tests/unit/test_"
 CAMPAIGN = "tests/regressions/test_campaign.py"
+CHECKER, SEARCH = UNIT + "checker.py", "tests/unit/search/test_"
+DEADLINES = SEARCH + "deadlines.py"
 PYTHON = {
     "cells.py": (UNIT + "cells.py", PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py"),
     "statements.py": (UNIT + "statements.py", PROPERTY + "scores.py"),
-    "search/chart.py": (PROPERTY + "general.py", PROPERTY + "inflation.py"),
-    "search/closest.py": (
-        PROPERTY + "closest.py",
-        UNIT + "changes.py",
-        PROPERTY + "robustness.py",
-        PROPERTY + "change.py",
-    ),
-    "search/diverse.py": (UNIT + "changes.py", PROPERTY + "change.py"),
-    "search/general.py": (PROPERTY + "general.py",),
-    "search/hitting.py": ("tests/unit/search/test_hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
-    "search/inflation.py": (PROPERTY + "inflation.py",),
-    "search/loosen.py": (PROPERTY + "review.py", PROPERTY + "general.py", PROPERTY + "inflation.py"),
-    "search/marco.py": (PROPERTY + "explanations.py",),
-    "search/memory.py": (PROPERTY + "explanations.py", PROPERTY + "minimum.py", CAMPAIGN),
-    "search/minimal.py": (PROPERTY + "explanations.py", CAMPAIGN),
-    "search/minimum.py": (UNIT + "minimum.py", PROPERTY + "minimum.py"),
-    "search/relevance.py": (UNIT + "relevance.py", PROPERTY + "relevance.py"),
+    "search/chart.py": (SEARCH + "chart.py", SEARCH + "hitting.py", DEADLINES),
+    "search/closest.py": (SEARCH + "closest.py", PROPERTY + "closest.py", UNIT + "changes.py", PROPERTY + "change.py"),
+    "search/diverse.py": (DEADLINES, UNIT + "changes.py", PROPERTY + "change.py"),
+    "search/general.py": (SEARCH + "general.py", PROPERTY + "general.py"),
+    "search/hitting.py": (SEARCH + "hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/inflation.py": (DEADLINES, PROPERTY + "inflation.py"),
+    "search/loosen.py": (SEARCH + "loosen.py", PROPERTY + "review.py"),
+    "search/marco.py": (DEADLINES, PROPERTY + "explanations.py"),
+    "search/memory.py": (SEARCH + "memory.py", DEADLINES, PROPERTY + "closest.py", PROPERTY + "explanations.py"),
+    "search/minimal.py": (SEARCH + "minimal.py", DEADLINES, PROPERTY + "explanations.py", CAMPAIGN),
+    "search/minimum.py": (SEARCH + "minimum.py", DEADLINES, UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "search/relevance.py": (DEADLINES, UNIT + "relevance.py", PROPERTY + "relevance.py"),
+    "checker.py": (UNIT + "checker_rules.py", CHECKER, PROPERTY + "certificates.py"),
 }
 
 HEADER = """
@@ -98,10 +106,66 @@ NOT_CODE = re.compile(r"//[^\n]*|\"[^\"\n]*\"|^[^\n]*(?:constexpr|#include|#prag
 @dataclass(frozen=True)
 class Mutant:
     file: str
+    place: str  # the function it is in
     line: int
     text: str  # the line with the change
     id: int  # of the switch; -1: must be compiled
     source: str = ""  # the whole file with the change, if it must be compiled
+
+
+COMMENT_OR_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"")
+TYPE_HEAD = re.compile(r"(?:^|\s)(?:class|struct)\s+(\w+)")
+
+
+@functools.cache
+def core_places(code: str) -> list[tuple[int, int, str]]:
+    """Return begin, end and name of the functions, classes and structs in C++ code, outer ones first.
+
+    A function begins where the declaration before it ends, so that its arguments and initialisers belong to it.
+    """
+    masked = COMMENT_OR_TEXT.sub(lambda match: " " * len(match[0]), code)
+    places: list[tuple[int, int, str]] = []
+    begin, i = 0, 0
+    while i < len(masked):
+        if masked[i] == "(" or masked[i] == "{":
+            end = _closing(masked, i)
+            head = masked[begin:i]
+            type_name = TYPE_HEAD.search(head)
+            if masked[i] == "(":
+                i = end  # braces between parentheses are no body
+            elif re.search(r"(?:^|\s)namespace\b", head):
+                begin = i = i + 1  # its own end is met as a stray brace
+                continue
+            elif type_name and "(" not in head:
+                places.append((begin, end, type_name[1]))
+                inside = core_places(code[i + 1 : end])
+                places += [(a + i + 1, b + i + 1, name) for a, b, name in inside]
+                begin = i = end
+            elif name := re.search(r"(~?\w+)\(", head):
+                places.append((begin, end, name[1]))
+                begin = i = end
+            else:
+                i = end  # the value of a member
+        elif masked[i] in ";}":
+            begin = i + 1
+        i += 1
+    return places
+
+
+def _closing(code: str, start: int) -> int:
+    """Return where the brace or parenthesis that opens here closes."""
+    depth = 0
+    for i in range(start, len(code)):
+        depth += (code[i] in "({") - (code[i] in ")}")
+        if depth == 0:
+            return i
+    raise ValueError("A brace is not closed")
+
+
+def core_place(code: str, start: int) -> str:
+    """Return the name of the function that a place in C++ code is in, else that of the class."""
+    around = [name for begin, end, name in core_places(code) if begin <= start <= end]
+    return around[-1] if around else "top"
 
 
 def changed_line(code: str, start: int, end: int, new: str) -> str:
@@ -121,7 +185,7 @@ def core_mutants(file: str, code: str, next_id: int) -> tuple[str, list[Mutant]]
         edits.append((start, end, with_switch.format(id=next_id)))
         for new in shown:
             line = code.count("\n", 0, start) + 1
-            mutants.append(Mutant(file, line, changed_line(code, start, end, new), next_id))
+            mutants.append(Mutant(file, core_place(code, start), line, changed_line(code, start, end, new), next_id))
             next_id += 1
 
     for match in OPERATOR.finditer(masked):
@@ -150,7 +214,7 @@ def core_mutants(file: str, code: str, next_id: int) -> tuple[str, list[Mutant]]
     for start, end, new in connectives:
         line = code.count("\n", 0, start) + 1
         whole = apply([(start, end, new)])
-        mutants.append(Mutant(file, line, changed_line(code, start, end, new), -1, whole))
+        mutants.append(Mutant(file, core_place(code, start), line, changed_line(code, start, end, new), -1, whole))
     return apply(edits), sorted(mutants, key=lambda mutant: mutant.line)
 
 
@@ -158,17 +222,24 @@ def caught(command: list[str], seconds: float, env: dict[str, str], cwd: Path = 
     """Return whether a run fails, which is what a mutant should make it do; one without end fails too."""
 
     def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds)))
         if megabytes:
             resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
     try:
         quiet = subprocess.DEVNULL
         run = subprocess.run(
-            command, timeout=seconds, env=env, cwd=cwd, preexec_fn=limit, stdout=quiet, stderr=quiet, check=False
+            command, timeout=20 * seconds, env=env, cwd=cwd, preexec_fn=limit, stdout=quiet, stderr=quiet, check=False
         )
     except subprocess.TimeoutExpired:
         return True
     return run.returncode != 0
+
+
+def used() -> float:
+    """Return the processor time of the processes that have ended, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 class Core:
@@ -177,7 +248,7 @@ class Core:
     flags = ("-std=c++20", "-ffp-contract=off", "-UNDEBUG", "-D_GLIBCXX_ASSERTIONS", "-w", "-include", "mutant.hpp")
     sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
-    def __init__(self, scratch: Path, cases: int, quick: bool) -> None:
+    def __init__(self, scratch: Path, cases: int) -> None:
         self.scratch, self.cases = scratch, cases
         self.mutants: list[Mutant] = []
         shutil.copytree(ROOT / "core", scratch / "core", dirs_exist_ok=True)
@@ -190,10 +261,10 @@ class Core:
         self.sources = [p for p in sorted((scratch / "core").glob("*.cpp")) if p.name != "binding.cpp"]
         self.sources.append(scratch / "core" / "tests" / "test_core.cpp")
         self.fast = self.build("fast", ("-O1",))
-        self.checked = self.fast if quick else self.build("checked", ("-O1", *self.sanitizers))
-        began = time.monotonic()
-        assert not self.fails(self.fast, cases, 600, {}), "the tests must pass without a mutant"
-        self.seconds = 4 * (time.monotonic() - began) + 5
+        self.checked = self.build("checked", ("-O1", *self.sanitizers))
+        began = used()
+        assert not self.fails(self.fast, cases, 3600, {}), "the tests must pass without a mutant"
+        self.seconds = 4 * (used() - began) + 5
 
     def compile(self, source: Path, target: Path, extra: tuple[str, ...]) -> None:
         compiler = os.environ.get("CXX", "c++")
@@ -217,14 +288,12 @@ class Core:
         return caught(command, seconds, {**os.environ, **env}, self.scratch, megabytes)
 
     def catches(self, mutant: Mutant) -> bool:
-        if mutant.id < 0:
-            return self.catches_compiled(mutant)
         env = {"TREEPROOF_MUTANT": str(mutant.id)}
         return self.fails(self.fast, 20, 2, env) or self.fails(self.fast, self.cases, self.seconds, env)
 
     def catches_slowly(self, mutant: Mutant) -> bool:
         env = {"TREEPROOF_MUTANT": str(mutant.id)}
-        return mutant.id > 0 and self.fails(self.checked, self.cases // 4, 4 * self.seconds, env, 0)
+        return self.fails(self.checked, self.cases // 4, 4 * self.seconds, env, 0)
 
     def catches_compiled(self, mutant: Mutant) -> bool:
         path = self.scratch / "core" / mutant.file
@@ -240,41 +309,90 @@ class Core:
         return self.fails(program, 20, 2, {}) or self.fails(program, self.cases, self.seconds, {})
 
 
+class Changed(importlib.machinery.SourceFileLoader):
+    """Loads another source than the file has."""
+
+    source = ""
+
+    def get_code(self, fullname: str) -> Any:
+        """Return the code of the changed source, never that of a cached file."""
+        return compile(self.source, self.path, "exec")
+
+
+class Instead(importlib.abc.MetaPathFinder):
+    """Finds one module, with a changed source, or an extension that lies elsewhere."""
+
+    def __init__(self, name: str, path: Path, source: str = "") -> None:
+        self.name, self.path, self.source = name, path, source
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """Return where the module is, if it is this one."""
+        if fullname != self.name:
+            return None
+        loader = None
+        if self.source:
+            loader = Changed(fullname, str(self.path))
+            loader.source = self.source
+        return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
+
+
+def run_tests(instead: list[Instead], tests: tuple[str, ...], seconds: float, env: dict[str, str]) -> None:
+    """Run tests in this process, which ends with their exit code."""
+    sys.meta_path[:0] = instead
+    os.environ.update(env)
+    os.chdir(ROOT)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    limit = math.ceil(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    import pytest
+
+    code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *tests])
+    assert all(finder.name in sys.modules for finder in instead)
+    os._exit(int(code))
+
+
 class Package:
-    """A copy of the package with the core's mutants in its extension, whose modules may be overwritten."""
+    """The package, some modules of which may be changed; each run has a process of its own."""
 
-    def __init__(self, scratch: Path) -> None:
-        self.folder = scratch / "src" / "treeproof"
-        shutil.copytree(ROOT / "src" / "treeproof", self.folder, dirs_exist_ok=True)
-        module = f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-        if not (self.folder / module).exists():
-            import treeproof._core as built
+    def __init__(self) -> None:
+        for name in ("pytest", "sklearn.ensemble", "scipy.stats", "pandas"):  # once for all processes
+            importlib.import_module(name)
+        assert not any(name.startswith("treeproof") for name in sys.modules)
+        self.processes = multiprocessing.get_context("fork")
+        self.folder = ROOT / "src" / "treeproof"
 
-            shutil.copy(built.__file__, self.folder / Path(built.__file__).name)
-        # The editable install would be found first, and rebuilds what it finds; a path of its own goes before it.
-        self.start = (
-            "import sys; sys.meta_path = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__];"
-            f"sys.path.insert(0, {str(self.folder.parent)!r});"
-            "import treeproof, pytest; assert treeproof.__file__.startswith(sys.path[0]), treeproof.__file__;"
-            "sys.exit(pytest.main(sys.argv[1:]))"
-        )
+    def catches(self, instead: list[Instead], tests: tuple[str, ...], seconds: float, mutant: int = -1) -> bool:
+        """Return whether a test fails, or does not end."""
+        env = {"TREEPROOF_MUTANT": str(mutant), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        process = self.processes.Process(target=run_tests, args=(instead, tests, seconds, env))
+        process.start()
+        process.join(20 * seconds)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        return process.exitcode != 0
 
-    def catches(self, tests: tuple[str, ...], seconds: float, mutant: str = "-1") -> bool:
-        env = {**os.environ, "TREEPROOF_MUTANT": mutant, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-        return caught([sys.executable, "-c", self.start, *options], seconds, env, megabytes=0)
+    def changed(self, mutant: Mutant) -> Instead:
+        """Return the module of a mutant."""
+        name = "treeproof." + mutant.file.removesuffix(".py").replace("/", ".")
+        return Instead(name, self.folder / mutant.file, mutant.source)
 
 
-def build_extension(scratch: Path) -> None:
-    """Build the extension with the core's mutants in it, into the copy of the package."""
-    shutil.copy(ROOT / "CMakeLists.txt", scratch)
-    flags = f"-w -include {scratch}/mutant.hpp"
-    configure = ["cmake", "-S", str(scratch), "-B", str(scratch / "cmake"), f"-DCMAKE_CXX_FLAGS={flags}"]
-    subprocess.run([*configure, f"-DPython_EXECUTABLE={sys.executable}"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", str(scratch / "cmake")], check=True, stdout=subprocess.DEVNULL)
-    (scratch / "src" / "treeproof").mkdir(parents=True, exist_ok=True)
-    for module in (scratch / "cmake").glob("_core*.so"):
-        shutil.copy(module, scratch / "src" / "treeproof" / module.name)
+def build_extension(scratch: Path) -> Instead:
+    """Build the extension with the core's mutants in it, as an installation of the package does."""
+    for name in ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, scratch)
+    shutil.copytree(ROOT / "src", scratch / "src", dirs_exist_ok=True)
+    flags = f"cmake.define.CMAKE_CXX_FLAGS=-w -include {scratch.resolve()}/mutant.hpp"
+    wheels = scratch / "wheels"
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", str(wheels), f"--config-settings={flags}", str(scratch)], check=True)
+    (wheel,) = wheels.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if Path(name).name.startswith("_core.") and name.endswith(".so"))
+        return Instead("treeproof._core", Path(archive.extract(name, wheels)))
 
 
 COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in"}
@@ -327,89 +445,110 @@ def python_edits(code: str) -> Iterator[tuple[int, int, str]]:
 def python_mutants(file: str, code: str) -> list[Mutant]:
     mutants = {}
     encoded = code.encode()
+    functions = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for start, end, new in sorted(set(python_edits(code))):
         whole = (encoded[:start] + new.encode() + encoded[end:]).decode()
         line = encoded.count(b"\n", 0, start) + 1
         text = whole.splitlines()[line - 1].strip()
+        around = [node for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
+        place = max(around, key=lambda node: node.lineno).name if around else "top"
         if not text.startswith(("from ", "import ", "@", "#", ">>>")):
-            mutants[whole] = Mutant(file, line, text, -1, whole)
+            mutants[whole] = Mutant(file, place, line, text, -1, whole)
     return list(mutants.values())
 
 
-def listed() -> set[tuple[str, str]]:
-    """Return file and changed line of the mutants that docs/mutants.md explains."""
+def listed() -> set[tuple[str, str, str]]:
+    """Return file, function and changed line of the mutants that docs/mutants.md explains."""
     text = LISTED.read_text() if LISTED.exists() else ""
-    return set(re.findall(r"^\* ([\w./]+): ``? ?(.*?) ?``?$", text, re.MULTILINE))
+    return set(re.findall(r"^\* ([\w./]+), (~?\w+): ``? ?(.*?) ?``?$", text, re.MULTILINE))
+
+
+class Tally:
+    """What became of the mutants."""
+
+    def __init__(self, log: Path | None) -> None:
+        self.known = listed()
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.unexplained: list[Mutant] = []
+        self.log = log
+
+    def add(self, mutant: Mutant, caught: bool) -> None:
+        """Count a mutant; print it if nothing caught or explains it."""
+        known = (mutant.file, mutant.place, mutant.text) in self.known
+        fate = "caught" if caught else "explained" if known else "survived"
+        self.counts[mutant.file].update(["made", fate])
+        if fate == "survived":
+            self.unexplained.append(mutant)
+            print(f"* {mutant.file}, {mutant.place}: `{mutant.text}`  (line {mutant.line}, {mutant.id})", flush=True)
+        if self.log:
+            with self.log.open("a") as log:
+                log.write(f"{fate}\t{mutant.file}\t{mutant.place}\t{mutant.line}\t{mutant.id}\t{mutant.text}\n")
+
+    def report(self) -> None:
+        """Print a table: for each file, how many were made, caught, explained, and what is left."""
+        total: Counter[str] = Counter()
+        for file, count in self.counts.items():
+            total.update(count)
+            self._line(f"`{file}`", count)
+        self._line("all", total)
+
+    @staticmethod
+    def _line(name: str, count: Counter[str]) -> None:
+        print(
+            f"| {name} | " + " | ".join(str(count[key]) for key in ("made", "caught", "explained", "survived")) + " |"
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", choices=["core", "python", "all"], default="all")
-    parser.add_argument("--only", help="files whose name contains this")
+    parser.add_argument("--only", default="", help="files whose name contains this")
     parser.add_argument("--share", type=float, default=1.0, help="share of the mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cases", type=int, default=2000, help="cases of core/tests (default: 2000)")
-    parser.add_argument("--quick", action="store_true", help="neither sanitizers nor the campaign, for the core")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (default: 2)")
+    parser.add_argument("--cases", type=int, default=600, help="cases of core/tests (default: 600)")
     parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutants")
     parser.add_argument("--log", type=Path, help="write every mutant with its fate here")
     args = parser.parse_args()
     shutil.rmtree(args.scratch, ignore_errors=True)
     args.scratch.mkdir(parents=True)
-    known, chance = listed(), random.Random(args.seed)
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    unexplained: list[Mutant] = []
-    log = args.log.open("a") if args.log else None
+    chance, tally, package = random.Random(args.seed), Tally(args.log), Package()
 
     def chosen(mutants: list[Mutant]) -> list[Mutant]:
-        return [m for m in mutants if (not args.only or args.only in m.file) and chance.random() < args.share]
+        return [m for m in mutants if args.only in m.file and chance.random() < args.share]
 
-    def judge(mutant: Mutant, quickly: Callable[[Mutant], bool], slowly: Callable[[Mutant], bool]) -> None:
-        fate = "caught" if quickly(mutant) else "explained" if (mutant.file, mutant.text) in known else "survived"
-        if fate == "survived" and slowly(mutant):
-            fate = "caught"
-        counts[mutant.file]["made"] += 1
-        counts[mutant.file][fate] += 1
-        if fate == "survived":
-            unexplained.append(mutant)
-            print(f"* {mutant.file}: `{mutant.text}`  (line {mutant.line}, {mutant.id})", flush=True)
-        if log:
-            log.write(f"{fate}\t{mutant.file}:{mutant.line}\t{mutant.id}\t{mutant.text}\n")
-            log.flush()
+    def judge(mutants: list[Mutant], catches: Callable[[Mutant], bool], jobs: int = args.jobs) -> None:
+        with ThreadPoolExecutor(jobs) as pool:
+            for mutant, is_caught in zip(mutants, pool.map(catches, mutants), strict=True):
+                tally.add(mutant, is_caught)
 
     if args.part in ("core", "all"):
-        core = Core(args.scratch, args.cases, args.quick)
-        if not args.quick:
-            build_extension(args.scratch)
-        package = Package(args.scratch)
-        assert not package.catches((CAMPAIGN,), 300), "the campaign must pass without a mutant"
+        core = Core(args.scratch, args.cases)
+        extension = [build_extension(args.scratch)]
+        certificates = (CAMPAIGN, UNIT + "checker.py")
+        assert not package.catches(extension, certificates, 600), "the campaign must pass without a mutant"
 
-        def slowly(mutant: Mutant) -> bool:
-            if args.quick or mutant.id < 0:
+        def catches(mutant: Mutant) -> bool:
+            if core.catches(mutant):
+                return True
+            if (mutant.file, mutant.place, mutant.text) in tally.known:
                 return False
-            return core.catches_slowly(mutant) or package.catches((CAMPAIGN, UNIT + "checker.py"), 180, str(mutant.id))
+            return core.catches_slowly(mutant) or package.catches(extension, certificates, 200, mutant.id)
 
-        for mutant in chosen(core.mutants):
-            judge(mutant, core.catches, slowly)
+        mutants = chosen(core.mutants)
+        judge([m for m in mutants if m.id > 0], catches)
+        judge([m for m in mutants if m.id < 0], core.catches_compiled, jobs=1)
     if args.part in ("python", "all"):
-        package = Package(args.scratch)
         for file, tests in PYTHON.items():
             path = package.folder / file
-            code = path.read_text()
-            existing = tuple(test for test in tests if (ROOT / test).exists())
-            mutants = chosen(python_mutants(file, code))
-            if mutants and package.catches(existing, 600):
+            mutants = chosen(python_mutants(file, path.read_text()))
+            began = used()
+            if mutants and package.catches([], tests, 600):
                 raise SystemExit(f"the tests of {file} must pass without a mutant")
-            for mutant in mutants:
-                path.write_text(mutant.source)
-                judge(mutant, lambda m, tests=existing: package.catches(tests, 180), lambda m: False)
-            path.write_text(code)
-
-    total: Counter[str] = Counter()
-    for file, count in counts.items():
-        total.update(count)
-        print(f"{file}: " + ", ".join(f"{count[key]} {key}" for key in ("made", "caught", "explained", "survived")))
-    print("all: " + ", ".join(f"{total[key]} {key}" for key in ("made", "caught", "explained", "survived")))
-    return 1 if unexplained else 0
+            seconds = 4 * (used() - began) + 5
+            judge(mutants, lambda m, t=tests, s=seconds: package.catches([package.changed(m)], t, s))
+    tally.report()
+    return 1 if tally.unexplained else 0
 
 
 if __name__ == "__main__":

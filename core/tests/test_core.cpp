@@ -38,7 +38,7 @@ struct Counts {
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
-  std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0;
+  std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0;
   std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
 
@@ -70,6 +70,8 @@ struct Counts {
         {"queries with clauses", clause_queries},
         {"queries that need clauses", clauses_needed},
         {"tables", tables},
+        {"records of proofs", records},
+        {"parts of boxes in records", record_parts},
         {"explanations", explanations},
         {"explanations stopped", stopped_explanations},
         {"inflations", inflations},
@@ -146,9 +148,12 @@ Pair random_pair(Random& random, const Case& c) {
 
 const Poll never_stop = [] { return false; };
 
-// Answers false `polls` times, then true for ever.
+// Answers false `polls` times, then true, and fails when it is asked again: Ctrl-C is told once.
 Poll stop_after(int polls) {
-  return [polls]() mutable { return polls-- <= 0; };
+  return [polls]() mutable {
+    CHECK(polls >= 0, "a search that was told to stop stops");
+    return polls-- == 0;
+  };
 }
 
 void check_forest(const Case& c) {
@@ -168,6 +173,7 @@ void check_forest(const Case& c) {
     for (std::size_t cell = 0; cell < c.twins[n]->goes_left.size(); ++cell)
       CHECK(c.forest.goes_left(static_cast<std::int32_t>(n), static_cast<Cell>(cell)) == c.twins[n]->goes_left[cell],
             "a cell goes to the twin's side");
+  CHECK(c.forest.words_begin[0] == 0, "the sets of a box start with its first word");
   for (std::size_t f = 0; f < c.model.n_cells.size(); ++f) {
     const std::size_t words = c.model.ordered[f] ? 0 : (c.model.n_cells[f] + 63) / 64;
     CHECK(c.forest.words_begin[f + 1] - c.forest.words_begin[f] == words, "a set has a bit for every value");
@@ -381,10 +387,13 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
   Walk walk{Flags(r.left.size()), Flags(r.left.size())};
+  const bool some_inexact = c.model.band > 0 && std::any_of(contest.inside.begin(), contest.inside.end(),
+                                                            [&](std::size_t x) { return !all_exact(c, x); });
   for (const std::size_t x : contest.inside) {
     const std::int64_t value = residual_value(c, r, c.points[x], &walk);
     contest.values.push_back(value);
     CHECK(walk.inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
+    CHECK(!walk.inexact || some_inexact, "no leaf needs the band where the box reaches exact leaves only");
     CHECK(value == scaled_sum(c, x, contest.pair), "the residual forest is worth what the forest is");
     CHECK(covers(value, difference(c, x, contest.pair), shift),
           "the residual forest is worth at least the exact difference");
@@ -485,8 +494,11 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
   for (const std::int32_t root : r.roots) {
     const std::int32_t n = root - r.n_constants(), node = r.origin[n];
     const std::int64_t without = bound - best_path(r, root, prices);
-    forced = forced || without + best_path(r, r.left[n], prices) - prices.alpha[node] < target ||
-             without + best_path(r, r.right[n], prices) - prices.beta[node] < target;
+    const bool no_left = without + best_path(r, r.left[n], prices) - prices.alpha[node] < target;
+    const bool no_right = without + best_path(r, r.right[n], prices) - prices.beta[node] < target;
+    forced = forced || no_left || no_right;
+    CHECK((!no_left && !no_right) || box.side(c.forest, node) == (no_left ? Side::right : Side::left),
+          "a side of a root that costs too much is cut off");
   }
   for (std::size_t f = 0; f < left.size(); ++f) {
     CHECK(!left[f].empty() &&
@@ -506,7 +518,7 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
 void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   const Residual& r = contest.residual;
   const std::int32_t largest =
-      random.chance(25) ? random.between(1, 1 << 12) : std::min(1 << 18, (1 << 29) / c.forest.depth);
+      random.chance(25) ? random.between(1, 1 << 12) : largest_price(c.forest.depth);
   Lagrangian lagrangian(c.forest, largest);
   PlainPrices prices(c);
   if (random.chance(60)) {
@@ -658,6 +670,196 @@ void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Out
   counts.smaller_cores += outcome.used != restricted;
 }
 
+bool keeps(const Forest& forest, const Clause& clause, const Point& point) {
+  for (const Literal& literal : clause) {
+    const Cell cell = point[literal.feature];
+    if (forest.ordered[literal.feature] ? literal.low <= cell && cell <= literal.high
+                                        : (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U)
+      return true;
+  }
+  return false;
+}
+
+// Reads the record of a proof back: the parts must make up the box, and each must be closed as the record says.
+class Record {
+ public:
+  Record(const Case& c, const Forest& forest, const Recorder& recorder, Claim claim)
+      : c_(c), forest_(forest), recorder_(recorder), claim_(claim) {}
+
+  void check(const Allowed& allowed) {
+    std::vector<int> rivals;
+    while (at_ < recorder_.steps().size()) {
+      CHECK(next() == Recorder::kRival, "a part of the record starts with the class that it excludes");
+      rival_ = next();
+      CHECK(violates(claim_, rival_), "a class is excluded that violates the claim");
+      rivals.push_back(rival_);
+      check_part(allowed);
+    }
+    std::sort(rivals.begin(), rivals.end());
+    std::vector<int> expected;
+    for (int k = 0; k < forest_.n_classes; ++k)
+      if (violates(claim_, k)) expected.push_back(k);
+    CHECK(rivals == expected, "every class that violates the claim is excluded once");
+    ++counts.records;
+  }
+
+ private:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+
+  std::int32_t next() {
+    CHECK(at_ < recorder_.steps().size(), "a record does not end before the box is closed");
+    return recorder_.steps()[at_++];
+  }
+
+  void check_part(const Allowed& allowed) {
+    ++counts.record_parts;
+    switch (next()) {
+      case Recorder::kOrdered: {
+        const int f = next();
+        const Cell low = next(), high = next();
+        check_split(allowed, f, [&](Cell cell) { return low <= cell && cell <= high; });
+        break;
+      }
+      case Recorder::kSet: {
+        const int f = next();
+        std::vector<std::uint32_t> halves(2 * (forest_.words_begin[f + 1] - forest_.words_begin[f]));
+        for (std::uint32_t& half : halves) half = static_cast<std::uint32_t>(next());
+        check_split(allowed, f, [&](Cell cell) { return (halves[cell / 32] >> (cell % 32)) & 1U; });
+        break;
+      }
+      case Recorder::kPrices: {
+        const int winner = next(), loser = next();
+        const auto& table = recorder_.tables().at(next());
+        CHECK(winner == rival_ && loser != rival_, "a bound is on the class that is excluded");
+        CHECK(claim_.kind == ClaimKind::never || loser == claim_.label, "and on the label, if that shall stay");
+        CHECK(loses_by_prices(allowed, {winner, loser}, table) || loses_by_sums(allowed, {winner, loser}),
+              "a part said to be closed by prices is closed by them");
+        break;
+      }
+      case Recorder::kEvaluated:
+        for (const std::size_t x : c_.inside(allowed)) {
+          CHECK(!violates(claim_, c_.labels[x]), "a part that was evaluated keeps the claim");
+          for (std::size_t t = 0; t < c_.leaves[x].size(); ++t) {
+            const TwinNode &leaf = *c_.leaves[x][t], &first = *c_.leaves[c_.inside(allowed)[0]][t];
+            CHECK(c_.model.band > 0 ? leaf.values == first.values : leaf.scores == first.scores,
+                  "every tree has one value left in a part that was evaluated");
+          }
+        }
+        break;
+      case Recorder::kBroken: {
+        const Clause& clause = forest_.clauses.at(next());
+        for (const std::size_t x : c_.inside(allowed))
+          CHECK(!keeps(forest_, clause, c_.points[x]), "every point of a part said to break a clause breaks it");
+        break;
+      }
+      default:
+        CHECK(false, "a step of the record is known");
+    }
+  }
+
+  template <typename Inside>
+  void check_split(const Allowed& allowed, int f, const Inside& inside) {
+    Allowed first = allowed, rest = allowed;
+    std::erase_if(first[f], [&](Cell cell) { return !inside(cell); });
+    std::erase_if(rest[f], inside);
+    CHECK(!first[f].empty() && !rest[f].empty(), "a split has two parts");
+    check_part(first);
+    check_part(rest);
+  }
+
+  // The best of a tree's leaves in scaled scores, payments deducted; of all, and of those that need the band.
+  struct Best {
+    std::int64_t of_all = kNone, of_inexact = kNone;
+  };
+
+  void walk(const Allowed& allowed, Pair pair, const PlainPrices& prices, std::size_t t, int n, std::int64_t paid,
+            Best& best) const {
+    const TwinNode& node = c_.model.trees[t][n];
+    if (node.feature < 0) {
+      const std::int64_t value = forest_.scale.value(node.scores[pair.winner] - node.scores[pair.loser]) - paid;
+      best.of_all = std::max(best.of_all, value);
+      if (c_.model.band > 0 && !node.exact) best.of_inexact = std::max(best.of_inexact, value);
+      return;
+    }
+    const std::size_t id = forest_.roots[t] + n;
+    for (const bool left : {true, false}) {
+      Allowed part = allowed;
+      std::erase_if(part[node.feature], [&](Cell cell) { return node.goes_left[cell] != left; });
+      if (!part[node.feature].empty())
+        walk(part, pair, prices, t, left ? node.left : node.right, paid + (left ? prices.alpha[id] : prices.beta[id]),
+             best);
+    }
+  }
+
+  bool loses_by_prices(const Allowed& allowed, Pair pair, const std::vector<std::int32_t>& table) const {
+    PlainPrices prices(c_);
+    for (std::size_t i = 0; i < table.size(); i += 3) {
+      CHECK(table[i + 1] != 0 || table[i + 2] != 0, "a record has no prices of 0");
+      prices.alpha[table[i]] = table[i + 1];
+      prices.beta[table[i]] = table[i + 2];
+    }
+    std::int64_t bound = 0;
+    std::vector<Best> trees(c_.model.trees.size());
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      walk(allowed, pair, prices, t, 0, 0, trees[t]);
+      bound += trees[t].of_all;
+    }
+    for (std::size_t f = 0; f < allowed.size(); ++f) {
+      std::int64_t most = 0;
+      for (const Cell cell : allowed[f]) {
+        std::int64_t earned = 0;
+        for (std::size_t i = 0; i < table.size(); i += 3) {
+          const TwinNode& node = *c_.twins[table[i]];
+          if (node.feature == static_cast<int>(f)) earned += node.goes_left[cell] ? table[i + 1] : table[i + 2];
+        }
+        most = std::max(most, earned);
+      }
+      bound += most;
+    }
+    const std::int64_t target = forest_.scale.target(forest_, pair);
+    if (bound < target) return true;
+    return bound < forest_.scale.exact_target(forest_, pair) &&
+           std::all_of(trees.begin(), trees.end(), [&](const Best& best) {
+             return best.of_inexact == kNone || bound - best.of_all + best.of_inexact < target;
+           });
+  }
+
+  // In the scores themselves, each tree by itself.
+  bool loses_by_sums(const Allowed& allowed, Pair pair) const {
+    std::int64_t most = 0;
+    bool exact = true;
+    for (std::size_t t = 0; t < c_.model.trees.size(); ++t) {
+      std::int64_t of_tree = std::numeric_limits<std::int64_t>::min();
+      for (const std::size_t x : c_.inside(allowed)) {
+        const TwinNode& leaf = *c_.leaves[x][t];
+        of_tree = std::max(of_tree, leaf.scores[pair.winner] - leaf.scores[pair.loser]);
+        exact = exact && leaf.exact;
+      }
+      most += of_tree;
+    }
+    return most < c_.model.least(pair.winner, pair.loser) - (exact ? 0 : c_.model.band);
+  }
+
+  const Case& c_;
+  const Forest& forest_;
+  const Recorder& recorder_;
+  const Claim claim_;
+  std::size_t at_ = 0;
+  int rival_ = -1;
+};
+
+// A search that writes its proof down: the same answer as without, and the record of an entailed claim proves it.
+void check_record(const Case& c, const Forest& forest, const Table* table, const Allowed& allowed, Claim claim,
+                  const Point& home, const Outcome& expected) {
+  Recorder recorder(forest);
+  Searcher searcher(forest, table);
+  const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop, &recorder);
+  CHECK(outcome.status == expected.status && outcome.witness == expected.witness && outcome.used == expected.used &&
+            outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes,
+        "a search that writes its proof down gives the same answer");
+  if (outcome.status == Status::entailed) Record(c, forest, recorder, claim).check(allowed);
+}
+
 void check_plain(Random& random, const Case& c) {
   for (int i = 0; i < 2; ++i) {
     const auto [allowed, claim] = random_query(random, c);
@@ -726,6 +928,7 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
     const Outcome again = Searcher(c.forest).decide(box, claim, home, never_stop);
     CHECK(again.witness == fresh.witness && again.used == fresh.used && again.boxes == fresh.boxes,
           "a search can be repeated");
+    if (random.chance(15)) check_record(c, c.forest, table.get(), allowed, claim, home, fresh);
     ++counts.queries;
     counts.entailed += outcome.status == Status::entailed;
     counts.refuted += outcome.status == Status::refuted;
@@ -762,16 +965,6 @@ void add_clauses(Random& random, Forest& forest) {
   }
 }
 
-bool keeps(const Forest& forest, const Clause& clause, const Point& point) {
-  for (const Literal& literal : clause) {
-    const Cell cell = point[literal.feature];
-    if (forest.ordered[literal.feature] ? literal.low <= cell && cell <= literal.high
-                                        : (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U)
-      return true;
-  }
-  return false;
-}
-
 // Whether one literal of the clause holds in the whole box.
 bool is_idle(const Forest& forest, const Clause& clause, const Allowed& allowed) {
   return std::any_of(clause.begin(), clause.end(), [&](const Literal& literal) {
@@ -804,6 +997,11 @@ void check_clauses(Random& random, const Case& c) {
     const auto [allowed, claim] = random_query(random, c);
     const Box box = box_of(c, allowed);
     const Point home = random_point(random, c.full());
+    const Outcome looked_up = looking_up.decide(box, claim, home, never_stop);
+    const Outcome listed = table->decide(box, claim, home);
+    CHECK(looked_up.status == listed.status && looked_up.witness == listed.witness && looked_up.used == listed.used &&
+              looked_up.used_clauses == listed.used_clauses && looked_up.near_tie == listed.near_tie,
+          "where there is a table, it answers");
     for (const Outcome& outcome :
          {searcher.decide(box, claim, home, never_stop), looking_up.decide(box, claim, home, never_stop),
           decide_plainly(forest, box, claim, never_stop)}) {
@@ -825,6 +1023,8 @@ void check_clauses(Random& random, const Case& c) {
               "a clause that holds everywhere, with the restrictions used, is not used");
     }
     ++counts.clause_queries;
+    if (random.chance(15))
+      check_record(c, forest, table.get(), allowed, claim, home, Searcher(forest).decide(box, claim, home, never_stop));
     counts.clauses_needed += holds_under(allowed, claim, all) && !holds(c, allowed, claim);
   }
   counts.tables += table != nullptr;
@@ -935,6 +1135,10 @@ void check_inflate(Random& random, const Case& c) {
   for (const Guessing guessing : {Guessing{}, Guessing{0, 1000}, Guessing{random.between(0, 3), random.between(1, 4)}}) {
     const Inflation found = inflate(reused, forest, point, claim, box_of(c, start), order, never_stop, guessing);
     CHECK(found.widest && found.stopped == 0, "a widening that nobody stops is complete");
+    bool ended = false;  // before the last cell of a feature
+    for (const std::int32_t f : order) ended = ended || expected[f] != c.full()[f];
+    CHECK(!ended || found.refuted > 0, "a widening ends where it was refuted");
+    CHECK(ended || found.retaken > 0 || found.refuted == 0, "only where it ends, or guessed wrongly, it was refuted");
     CHECK(allowed_of(c, found.box) == expected, "widening takes the cells that naive widening takes");
     CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
     counts.retaken_inflations += found.retaken > 0;
@@ -954,6 +1158,11 @@ void check_inflate(Random& random, const Case& c) {
         "deletion that asks nothing uses no clause");
   ++counts.inflations;
 
+  bool asks = false;
+  for (const std::int32_t f : order) asks = asks || start[f] != c.full()[f];
+  const Inflation none = inflate(reused, forest, point, claim, box_of(c, start), order, stop_after(0), {});
+  CHECK(none.widest == !asks && none.stopped == asks && allowed_of(c, none.box) == start,
+        "a widening that may not start leaves the box");
   const Inflation part = inflate(reused, forest, point, claim, box_of(c, start), order,
                                  stop_after(random.between(0, 30)), {random.between(0, 20), random.between(1, 5)});
   const Allowed wider = allowed_of(c, part.box);
@@ -962,7 +1171,7 @@ void check_inflate(Random& random, const Case& c) {
     CHECK(std::includes(wider[f].begin(), wider[f].end(), start[f].begin(), start[f].end()) &&
               std::includes(expected[f].begin(), expected[f].end(), wider[f].begin(), wider[f].end()),
           "a widening that was stopped is on its way");
-  CHECK(part.widest == (part.stopped == 0), "only a stop leaves widening incomplete");
+  CHECK(part.widest == (part.stopped == 0) && part.stopped <= 1, "only a stop leaves widening incomplete");
   CHECK(!part.widest || wider == expected, "a widening said to be complete is complete");
   counts.stopped_inflations += !part.widest;
 }
@@ -1021,16 +1230,18 @@ void regression_gain_of_the_next_feature() {
 }
 
 // A target far beyond all scores was multiplied as scores are, and overflowed: then it seemed within reach.
-void regression_target_beyond_all_scores() {
+void regression_target_beyond_all_scores(std::int64_t one) {
   for (const std::int64_t far : {std::int64_t{1} << 50, std::int64_t{1} << 62, -(std::int64_t{1} << 50)}) {
     Model model;
     model.vote = Vote::sum;
     model.n_classes = 2;
     model.n_cells = {2};
     model.ordered = {1};
-    model.sums.start = {static_cast<double>(far), 0.0};
+    model.sums.start = {static_cast<double>(far) / static_cast<double>(one), 0.0};
     model.theta = {1, -far, 1 + far, 1};
     model.trees = {stump(0, {true, false}, 0, 1)};
+    for (TwinNode& node : model.trees[0])
+      for (std::int64_t& score : node.scores) score *= one;
     TwinNode constant;
     constant.values = {0.0, 0.0};
     constant.scores = {0, 0};
@@ -1046,6 +1257,7 @@ void regression_target_beyond_all_scores() {
       const bool wins = (pair.winner == 0) == (far > 0);
       CHECK((c.forest.scale.target(c.forest, pair) <= -2 << Scale::kBits) == wins, "what is far in front stays there");
       CHECK((c.forest.scale.target(c.forest, pair) > 2 << Scale::kBits) != wins, "what is out of reach stays there");
+      CHECK(std::abs(c.forest.scale.target(c.forest, pair)) <= kFar << Scale::kBits, "targets can be computed with");
     }
   }
 }
@@ -1068,6 +1280,164 @@ void check_both_sides_of_a_literal() {
        {decide_plainly(forest, box, claim, never_stop), Searcher(forest).decide(box, claim, {0, 0, 0}, never_stop)}) {
     CHECK(outcome.status == Status::refuted, "there are points that keep the clauses");
     CHECK(outcome.witness[0] == 0 && outcome.witness[1] == 1, "these");
+  }
+}
+
+// Where sums alone decide, the label is that of the start.
+void check_no_trees() {
+  Model model;
+  model.vote = Vote::sum;
+  model.n_classes = 2;
+  model.n_cells = {2};
+  model.ordered = {1};
+  model.sums.start = {0.0, 1.0};
+  model.theta = {1, 1, 0, 1};
+  const Case c(std::move(model));
+  for (const int label : {0, 1})
+    for (const ClaimKind kind : {ClaimKind::stays, ClaimKind::never}) {
+      const Claim claim{kind, label};
+      check_outcome(c, c.full(), claim, Searcher(c.forest).decide(Box::full(c.forest), claim, {0}, never_stop));
+      check_outcome(c, c.full(), claim, Table::make(c.forest)->decide(Box::full(c.forest), claim, {0}));
+    }
+}
+
+// One class leads by as much as rounding can undo, by a little more or less; in the first cell it is far in front.
+void check_edge_of_the_band() {
+  for (const int winner : {0, 1, 2, 3})
+    for (const int far : {0, 1})
+      for (const std::int64_t lead : {0, 1, 2, 7, 8, 9, 10}) {
+        Model model;
+        model.vote = Vote::mean;
+        model.n_classes = 2;
+        model.n_cells = {2, 1};
+        model.ordered = {1, 1};
+        model.band = 8;
+        model.trees = {stump(0, {true, false}, far, winner % 2)};
+        model.trees[0][1].scores[far] = 100;
+        model.trees[0][2].scores[winner % 2] = lead;
+        for (TwinNode& node : model.trees[0]) {
+          node.exact = winner < 2;  // then there is no band
+          node.values.assign(node.scores.begin(), node.scores.end());
+        }
+        const Case c(std::move(model));
+        const std::unique_ptr<const Table> table = Table::make(c.forest);
+        for (const Allowed& allowed : {c.full(), Allowed{{0}, {0}}, Allowed{{1}, {0}}})
+          for (const int label : {0, 1})
+            for (const ClaimKind kind : {ClaimKind::stays, ClaimKind::never}) {
+              const Claim claim{kind, label};
+              const Box box = box_of(c, allowed);
+              const Point home{0, 0};
+              check_outcome(c, allowed, claim, Searcher(c.forest).decide(box, claim, home, never_stop));
+              check_outcome(c, allowed, claim, decide_plainly(c.forest, box, claim, never_stop));
+              check_outcome(c, allowed, claim, table->decide(box, claim, home));
+            }
+      }
+}
+
+// A tree of one leaf.
+Tree constant(int vote, int n_classes) {
+  TwinNode leaf;
+  leaf.values.assign(n_classes, 0.0);
+  leaf.scores.assign(n_classes, 0);
+  leaf.values[vote] = 1.0;
+  leaf.scores[vote] = 1;
+  return {leaf};
+}
+
+// Witnesses that are found at once; asking on would let a search be stopped that has its answer.
+void check_a_witness_ends_the_search() {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {3, 2};
+  model.ordered = {1, 1};
+  model.trees = {stump(1, {true, false}, 0, 1)};
+  const Case c(std::move(model));
+  const Claim claim{ClaimKind::stays, 0};
+  const Outcome outcome = Searcher(c.forest).decide(Box::full(c.forest), claim, {2, 0}, stop_after(4));
+  check_outcome(c, c.full(), claim, outcome);
+  CHECK(outcome.witness == (Point{2, 1}), "a witness has the cells of home where they do not matter");
+
+  Model other;  // two rivals, and no tree that has a split
+  other.n_classes = 3;
+  other.n_cells = {2};
+  other.ordered = {1};
+  other.trees = {constant(1, 3), constant(2, 3)};
+  const Case decided(std::move(other));
+  check_outcome(decided, decided.full(), claim,
+                Searcher(decided.forest).decide(Box::full(decided.forest), claim, {0}, stop_after(2)));
+}
+
+// Only the last feature matters: the first proof shows it, and the others are deleted without asking.
+void check_deletion_remembers() {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {2, 2, 2, 2};
+  model.ordered = {1, 1, 1, 1};
+  model.trees = {stump(3, {true, false}, 0, 1)};
+  const Case c(std::move(model));
+  Searcher searcher(c.forest);
+  const Explanation found =
+      explain(searcher, c.forest, {0, 0, 0, 0}, {ClaimKind::stays, 0}, {0, 1, 2, 3}, {1, 1, 1, 1}, never_stop);
+  CHECK(found.kept == (Flags{0, 0, 0, 1}) && found.entailed == 1 && found.remembered == 2 && found.refuted == 1,
+        "what a proof did not use is not asked again");
+}
+
+// The second clause leaves cell 0 only, which breaks the first.
+void check_clauses_that_leave_nothing() {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {3};
+  model.ordered = {1};
+  model.trees = {stump(0, {true, false, false}, 0, 0)};
+  const Case c(std::move(model));
+  Forest forest = c.forest;
+  forest.clauses = {{{0, 1, 2, 0}, {0, 2, 2, 0}}, {{0, 0, 0, 0}}};
+  const Claim claim{ClaimKind::never, 0};
+  const Box box = Box::full(forest);
+  CHECK(decide_plainly(forest, box, claim, never_stop).status == Status::entailed, "there is no point");
+  const Outcome outcome = Searcher(forest).decide(box, claim, {0}, never_stop);
+  CHECK(outcome.status == Status::entailed, "there is no point");
+  check_record(c, forest, nullptr, c.full(), claim, {0}, outcome);
+}
+
+// Tables of large spaces would take long to make.
+void check_limits_of_tables() {
+  const auto forest_of = [](int n_features, int n_trees, int n_clauses) {
+    Forest forest;
+    forest.n_features = n_features;
+    forest.n_classes = 2;
+    forest.n_cells.assign(n_features, 2);
+    forest.ordered.assign(n_features, 1);
+    for (int t = 0; t < n_trees; ++t) {
+      const std::int32_t root = 3 * t;
+      forest.roots.push_back(root);
+      forest.feature.insert(forest.feature.end(), {0, -1, -1});
+      forest.cut.insert(forest.cut.end(), {0, -1, -1});
+      forest.left.insert(forest.left.end(), {root + 1, -1, -1});
+      forest.right.insert(forest.right.end(), {root + 2, -1, -1});
+      forest.scores.insert(forest.scores.end(), {0, 0, 1, 0, 0, 1});
+      forest.exact.insert(forest.exact.end(), {0, 1, 1});
+    }
+    for (int k = 0; k < n_clauses; ++k) forest.clauses.push_back({{0, 0, k == 0 ? 0 : 1, 0}});
+    forest.derive();
+    return forest;
+  };
+  CHECK(Table::make(forest_of(13, 1, 0)) == nullptr, "no table of 8,192 points");
+  CHECK(Table::make(forest_of(12, 129, 0)) == nullptr, "no table of 4,096 points and 129 trees");
+  CHECK(Table::make(forest_of(12, 128, 0)) != nullptr, "a table of 4,096 points and 128 trees");
+  CHECK(Table::make(forest_of(2, 1, 65)) == nullptr, "no table of 65 clauses");
+  const Forest forest = forest_of(2, 1, 64);
+  const Outcome outcome = Table::make(forest)->decide(Box::full(forest), {ClaimKind::stays, 0}, {0, 0});
+  Flags only_the_first(64, 0);
+  only_the_first[0] = 1;
+  CHECK(outcome.status == Status::entailed && outcome.used_clauses == only_the_first, "one of 64 clauses is used");
+  CHECK(outcome.boxes == 1, "a table looks at one box");
+}
+
+void check_largest_price() {
+  for (const int depth : {1, 2, 100, 2047, 2048, 2049, 5000, 1 << 20}) {
+    CHECK(largest_price(depth) > 0 && largest_price(depth) <= 1 << 18, "prices have a limit");
+    CHECK(std::int64_t{depth} * largest_price(depth) <= 1 << 29, "the payments on a path fit 32 bits at the limit");
   }
 }
 
@@ -1198,7 +1568,15 @@ int run(int argc, char** argv) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   regression_core_of_named_values();
   regression_gain_of_the_next_feature();
-  regression_target_beyond_all_scores();
+  regression_target_beyond_all_scores(1);
+  regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided
+  check_no_trees();
+  check_edge_of_the_band();
+  check_largest_price();
+  check_a_witness_ends_the_search();
+  check_deletion_remembers();
+  check_clauses_that_leave_nothing();
+  check_limits_of_tables();
   check_prices_settle_a_contradiction();
   check_many_classes();
   check_both_sides_of_a_literal();
