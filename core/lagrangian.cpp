@@ -1,7 +1,6 @@
 #include "lagrangian.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace treeproof {
@@ -192,8 +191,9 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     recorder->split(part, f);
     recorder->prices(pair, table);
   };
-  const std::int64_t slack = bound_ - target;  // what a choice may cost before the box closes
-  assert(slack >= 0);                          // so the best cell of every feature stays, and ends the loops below
+  // What a choice may cost before the box closes. The box is open, so this is not negative: the best cell of every
+  // feature stays, and ends the loops below.
+  const std::int64_t slack = std::max<std::int64_t>(bound_ - target, 0);
   bool shrank = false;
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
