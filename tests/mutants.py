@@ -30,6 +30,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -340,6 +341,7 @@ def run_tests(instead: list[Instead], tests: tuple[str, ...], seconds: float, en
     """Run tests in this process, which ends with their exit code."""
     sys.meta_path[:0] = instead
     os.environ.update(env)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it, tests do not
     os.chdir(ROOT)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
