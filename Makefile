@@ -6,13 +6,14 @@ STAMP := $(VENV)/.installed
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check docs bench quote sanitize fuzz campaign mutants format clean
+.PHONY: help demo test check docs newcomer bench quote sanitize fuzz campaign mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
 	@echo "make test      run all tests"
 	@echo "make docs      build the site into build/docs; a warning is an error"
 	@echo "make check     format, lint, types, import direction"
+	@echo "make newcomer  run the tutorial in an environment that has only the wheel"
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
 	@echo "make campaign  look for wrong answers of any oracle, with certificates checked (SECONDS=60, SEED=the time)"
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
@@ -44,6 +45,16 @@ format: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -n --fresh-env --quiet -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+# The tutorial as written, by somebody who has nothing but the wheel.
+newcomer: $(STAMP)
+	rm -rf build/newcomer
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/newcomer/dist .
+	$(PYTHON) -m venv build/newcomer/env
+	build/newcomer/env/bin/python -m pip install --quiet --disable-pip-version-check --find-links build/newcomer/dist \
+		'treeproof[plot,pandas,cli]'
+	build/newcomer/env/bin/python docs/refresh.py --check docs/tutorial.md
+	@echo "the tutorial says what happens"
 
 TEST_CORE := $(filter-out core/binding.cpp,$(wildcard core/*.cpp)) core/tests/test_core.cpp
 TEST_CORE_FLAGS := -std=c++20 -Wall -Wextra -ffp-contract=off -g -UNDEBUG -D_GLIBCXX_ASSERTIONS

@@ -30,7 +30,7 @@ from treeproof.errors import (
 )
 from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, Verdict
-from treeproof.files import load_forest, save_forest
+from treeproof.files import load_forest, load_model, save_forest
 from treeproof.forest import Column, Forest
 from treeproof.importers import import_model
 from treeproof.questions.attribution import Attribution
@@ -101,6 +101,7 @@ __all__ = [
     "isin",
     "leaf",
     "load_forest",
+    "load_model",
     "plots",
     "report",
     "save_forest",

@@ -88,7 +88,8 @@ def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
         What ``why.certificate()`` returned, its document, or the file that it was saved to.
     model : fitted model, Forest, path, or treeproof.checker.Model
         The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
-        imported first, by the package. ``Model(text)`` is read only once for many certificates.
+        imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
+        a vote, threshold, confidence or cuts of its own, that is part of its model: pass ``explainer.forest``.
     trust : bool
         Whether a model in a pickle may be read, which can run any code its author put in.
 

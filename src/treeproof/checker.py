@@ -8,9 +8,9 @@ recomputes every bound. What it relies on is stated below, in the order in which
 
 The claim. With some features kept in some of their cells, whatever the others are, the model's label stays (or never
 becomes a `target`). A cell is a set of values that no split of the model tells apart; `Feature.left_cells` checks that
-it is. Or: a change of some features alone gives another label (the target), and with any one of them kept as it is,
-none does. "Whatever" means every input of the space that the certificate declares. `Checked` says in words what was
-proved: the conditions, and how the space is narrower than what the model takes.
+it is. Or: a change of some features, with all others as they are, gives another label (the target), and a change of
+fewer of them does not. "Whatever" means every input of the space that the certificate declares. `Checked` says in words
+what was proved: the conditions, and how the space is narrower than what the model takes.
 
 The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the
 box in two by one feature. A leaf is closed by one of four reasons:
@@ -174,13 +174,14 @@ def _check_reason(certificate: Any, space: Space, instance: list[int], label: in
             require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
     names = ", ".join(space.features[f].name for f in sorted(kept)) or "no feature at all"
     one = len(kept) < 2
-    text = f"{names} force{'s' * one} the label {model.classes[label]}"
+    text = f"{names} force{'s' * one} the label {model.names[label]}"
     if certificate["target"] is not None:
-        text = f"{names} rule{'s' * one} out the label {model.classes[certificate['target']]}"
+        text = f"{names} rule{'s' * one} out the label {model.names[certificate['target']]}"
     if minimal and kept:
         text += "; it cannot be dropped" if one else "; none of them can be dropped"
     if wider is not None and kept:
         text += "; its condition cannot be widened" if one else "; no condition can be widened"
+        text += ", but perhaps by missing values" if any(space.features[f].lacks_missing(kept[f]) for f in kept) else ""
     if certificate["minimum"] is not None:
         costs, changes = _read_minimum(certificate["minimum"], "changes", space)
         sets = []
@@ -193,7 +194,7 @@ def _check_reason(certificate: Any, space: Space, instance: list[int], label: in
 
 
 def _check_change(certificate: Any, space: Space, old: list[float], instance: list[int], excluded: set[int]) -> Checked:
-    """Features whose change alone gives an excluded label; with any of them kept, that is impossible."""
+    """Features whose change, with all others as they are, gives an excluded label; that of fewer of them does not."""
     target, model = certificate["target"], space.model
     changed = {space.index(f) for f in certificate["changed"]}
     require(len(changed) == len(certificate["changed"]), "A feature is changed twice.")
@@ -212,9 +213,9 @@ def _check_change(certificate: Any, space: Space, old: list[float], instance: li
 
     leaves = sum(check_with_free(changed - {f}, proof) for f, proof in proofs.items())
     features = [space.features[f] for f in sorted(changed)]
-    text = f"a change of {', '.join(f.name for f in features)} gives the label {model.classes[got]}; "
-    text += "without it" if len(changed) == 1 else "if any of them is kept"
-    text += ", no other label is possible" if target is None else ", that label is impossible"
+    text = f"a change of {', '.join(f.name for f in features)} alone gives the label {model.names[got]}"
+    if len(changed) > 1:
+        text += f"; a change of fewer of them alone does not give {'another' if target is None else 'that'} label"
     if certificate["minimum"] is not None:
         costs, reasons = _read_minimum(certificate["minimum"], "reasons", space)
         sets = []
@@ -232,7 +233,7 @@ def _read_minimum(given: Any, what: str, space: Space) -> tuple[list[int], Any]:
     require(set(given) == {"costs", what}, f"A minimum has costs and {what}.")
     if given["costs"] is None:
         return [1] * len(space.features), given[what]
-    costs = _ints(given["costs"], 1, 2**63, "Costs")
+    costs = _ints(given["costs"], 1, 2**4096, "Costs")
     require(len(costs) == len(space.features), "There must be a cost for each feature.")
     return costs, given[what]
 
@@ -259,7 +260,7 @@ def _is_met(sets: list[int], costs: list[int], budget: int) -> bool:
         for one in sets:  # sets that share no feature are met one by one
             if not one & seen:
                 seen |= one
-                bound += min((costs[f] for f in _bits(one)), default=budget + 1)
+                bound += min((costs[f] for f in _bits(one)), default=0)  # nothing meets an empty set
         if bound > budget:
             continue
         if not sets:
@@ -304,7 +305,8 @@ class Space:
 
     def point(self, given: Any, what: str) -> tuple[list[float], list[int]]:
         """Return a row, and its cells; it must lie in the space."""
-        require(len(given) == len(self.model.columns), f"{what} must have one value for each column.")
+        right = type(given) is list and len(given) == len(self.model.columns)
+        require(right, f"{what} must have one value for each column.")
         row = [self.model.value(column, value) for column, value in enumerate(given)]
         at = [feature.cell(row) for feature in self.features]
         kept = all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
@@ -342,7 +344,8 @@ class Model:
         self.numbers: str = document.get("numbers", "float32")
         n = len(document["feature"])
         self.n_classes = len(self.classes)
-        require(len(set(self.classes)) == self.n_classes > 0, "Class labels must differ.")
+        self.names = [_printable(label) for label in self.classes]
+        require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected")
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
@@ -518,7 +521,8 @@ class Model:
             totals = [self.rounded(total + value) for total, value in zip(totals, values, strict=True)]
         if self.divides:
             totals = [self.rounded(total / self.divisor) for total in totals]
-        require(not any(map(math.isnan, totals)), "The model's sums overflow.")
+        overflow = any(map(math.isnan, totals)) or (self.softmax and max(totals) == math.inf)
+        require(not overflow, "The model's sums overflow.")
         if self.cuts is not None:
             return sum(totals[0] >= cut for cut in self.cuts)
         first, bits = totals.index(max(totals)), UNIT[self.adds]
@@ -552,6 +556,7 @@ class Feature:
     n_cells: int
     uppers: list[float]  # of a numeric feature: the largest number of each cell of numbers
     lowest: float
+    most: float  # the largest number that the model takes
     whole: bool
     missing: int | None  # the cell of missing values
     points: list[list[float]]  # of a feature of values: what each cell puts into the columns
@@ -596,6 +601,10 @@ class Feature:
         others = {c for c in range(self.n_cells) if not cells >> c & 1}
         return others if self.points else {c for c in others if (cells << 1 | cells >> 1) >> c & 1}
 
+    def lacks_missing(self, cells: int) -> bool:
+        """Return whether a condition excludes missing values, and `beside` does not ask whether it must."""
+        return self.missing is not None and not cells >> self.missing & 1 and self.missing not in self.beside(cells)
+
     def text(self, cells: int) -> str:
         """Return in words that the cell is among these."""
         if self.points:
@@ -606,21 +615,21 @@ class Feature:
                 first = i + 1
             elif i + 1 == len(self.uppers) or not numbers >> i + 1 & 1:  # the last of the cells from `first` on
                 low, sign = (self.uppers[first - 1], "<") if first else (self.lowest, "<=")
-                ends = ["" if -low in LARGEST.values() else f"{low:.17g} {sign} ", self.name]
-                ends.append("" if upper in LARGEST.values() else f" <= {upper:.17g}")
-                parts.append("".join(ends) if ends[0] or ends[2] else f"{self.name} is any number")
+                least = "" if first == 0 and low == -self.most else f"{low:.17g} {sign} "
+                most = "" if i + 1 == len(self.uppers) and upper == self.most else f" <= {upper:.17g}"
+                parts.append(f"{least}{self.name}{most}" if least or most else f"{self.name} is any number")
         missing = self.missing is not None and cells >> self.missing & 1
         return " or ".join([*parts, f"{self.name} is missing"] if missing else parts)
 
     def declared(self, model: Model) -> list[str]:
         """Return in words how the values are fewer than those that the model takes."""
-        about, most, words = model.columns[self.columns[0]], LARGEST[model.numbers], []
+        about, words = model.columns[self.columns[0]], []
         if self.points:
             every = about["categories"] is not None and len(self.points) == len(about["categories"])
             return [] if every else [f"only {' or '.join(self.labels)}"]
         if self.whole:
             words.append("only whole numbers")
-        if self.lowest > -most or self.uppers[-1] < most:
+        if self.lowest > -self.most or self.uppers[-1] < self.most:
             words.append(f"only from {self.lowest:.17g} to {self.uppers[-1]:.17g}")
         if self.missing is None and about.get("missing", "never") != "never":
             words.append("not missing")
@@ -636,7 +645,8 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
     features = []
     for entry in given:
         columns = _ints(entry["columns"], 0, len(model.columns), "Columns")
-        about, name = [model.columns[c] for c in columns], entry["name"]
+        about = [model.columns[c] for c in columns]
+        name = "/".join(_printable(column["name"]) for column in about)  # not as the certificate calls it
         numeric = all(column["categories"] is None for column in about)
         if "points" in entry:  # one categorical column, or some numeric ones that change together
             require(
@@ -648,10 +658,11 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
             require(not any(math.isnan(v) for p in points for v in p), "Values must not be missing.")
             require(len({tuple(point) for point in points}) == len(points), "Values must differ.")
             if numeric:
-                shown = [" and ".join(f"{c['name']} = {v:.17g}" for c, v in zip(about, p, strict=True)) for p in points]
+                names = [_printable(column["name"]) for column in about]
+                shown = [" and ".join(f"{n} = {v:.17g}" for n, v in zip(names, p, strict=True)) for p in points]
             else:
-                shown = [str(about[0]["categories"][int(point[0])]) for point in points]
-            features.append(Feature(name, columns, len(points), [], 0.0, False, None, points, shown))
+                shown = [_printable(about[0]["categories"][int(point[0])]) for point in points]
+            features.append(Feature(name, columns, len(points), [], 0.0, 0.0, False, None, points, shown))
         else:
             require(set(entry) == {"name", "columns", "lowest", "uppers", "whole", "missing"}, "Unknown fields.")
             require(len(columns) == 1 and numeric, "A numeric feature must fill one column, of numbers.")
@@ -663,12 +674,13 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
             require(first_or_last, "The cell of missing values must be the first or the last.")
             require(missing is None or about[0].get("missing", "never") != "never", f"{name} cannot be missing.")
             n_cells = len(uppers) + (missing is not None)
-            features.append(Feature(name, columns, n_cells, uppers, lowest, entry["whole"], missing, [], []))
-        named = name == about[0]["name"] if "points" not in entry or not numeric else isinstance(name, str)
-        require(named, f"The feature {name!r} must have the name of its column.")
+            most = LARGEST[model.numbers]
+            features.append(Feature(name, columns, n_cells, uppers, lowest, most, entry["whole"], missing, [], []))
+        grouped = "points" in entry and numeric
+        named = isinstance(entry["name"], str) if grouped else entry["name"] == about[0]["name"]
+        require(named, f"The feature {entry['name']!r} must have the name of its column.")
     filled = sorted(column for feature in features for column in feature.columns)
     require(filled == list(range(len(model.columns))), "Every column must belong to exactly one feature.")
-    require(len({feature.name for feature in features}) == len(features), "Names of features must differ.")
     return features
 
 
@@ -851,7 +863,7 @@ class Proof:
 
         An equal lead wins if the winner comes first; otherwise it takes one step more. Exact sums move in steps: votes,
         which for two classes have the parity of the number of trees, or multiples of a power of two. With cuts, the
-        winner has reached all those between the two classes if it is the upper one, and none if it is the lower one.
+        winner has reached the one below it if it is the upper class, and not the one above it if it is the lower.
         """
         model, scale = self.model, self.scale
         if votes:
@@ -861,12 +873,11 @@ class Proof:
         if model.cuts is None:
             plainly = Fraction(model.start[loser]) - Fraction(model.start[winner])
             return plainly * scale, (plainly + (0 if winner < loser else model.step)) * scale
-        between = [reach - Fraction(model.start[0]) for reach in model.reach[min(winner, loser) : max(winner, loser)]]
-        reach = sum(between, Fraction(0))
-        stepped = sum((math.ceil(r / model.step) * model.step for r in between), Fraction(0))
-        if winner > loser:
-            return reach * scale, stepped * scale
-        return -reach * scale, (len(between) * model.step - stepped) * scale
+        up, times = winner > loser, abs(winner - loser)
+        reach = model.reach[winner - 1 if up else winner] - Fraction(model.start[0])
+        stepped = math.ceil(reach / model.step) * model.step  # exact sums reach it or fall short by a step
+        plainly, exactly = (reach, stepped) if up else (-reach, model.step - stepped)
+        return times * plainly * scale, times * exactly * scale
 
 
 def _within(box: list[int] | None, f: int, cells: int) -> list[int] | None:
@@ -899,6 +910,11 @@ def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
         if cells >> c & 1:
             most = max(most, earned + sum(alpha if left >> c & 1 else beta for left, alpha, beta in others))
     return most
+
+
+def _printable(label: Any) -> str:
+    """Return a name or a label as one line of text."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(label))
 
 
 def _bits(bits: int) -> list[int]:

@@ -89,7 +89,7 @@ class Abductive(Result):
 
     `rule` has the values of the features for which that is proved: those that the forest does not tell from the
     instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
-    be widened and no value added, given the others; otherwise the deadline came first.
+    be widened and no value added, given the others (perhaps missing values can); otherwise the deadline came first.
 
     Examples
     --------
@@ -175,6 +175,7 @@ class Abductive(Result):
         dropped = _no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
         if self.widest:
             dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
+            dropped += but_missing(self.rule)
         late = " Perhaps conditions can be widened, the time was up." if self.inflated and not self.widest else ""
         late = _perhaps_less(self) + late
         return f"Proved: {are}; {dropped}.{late}{_near_ties(self.stats)}"
@@ -373,8 +374,8 @@ class Verdict(Result):
 def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
     if certify is None:
         raise UnsupportedQueryError(
-            "A certificate is made by the explainer's own result: for a prediction and what changes it, without limits "
-            "and before a deadline. Explain the row again in that way, and ask that result."
+            "There is a certificate for a reason, and for a minimal change that was found without limits, of the "
+            "explainer's own result; a copy has none. There is none for this one."
         )
     return certify(timeout)
 
@@ -442,6 +443,11 @@ def _perhaps_less(result: Abductive | Contrastive) -> str:
     known = f"none {'has fewer than' if sized else 'costs less than'} {plain(result.lower_bound)}"
     bound = f"; {known}" if result.lower_bound > 0 else ""
     return f" Perhaps a {'smaller' if sized else 'cheaper'} set does, the time was up{bound}."
+
+
+def but_missing(rule: Sequence[Condition]) -> str:
+    """Return what remains to be said of conditions that cannot be widened: only the next values were tried."""
+    return ", but perhaps by missing values" if any(condition.missing is False for condition in rule) else ""
 
 
 def _near_ties(stats: Statistics) -> str:

@@ -191,6 +191,21 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     Models that XGBoost saved (.json or .ubj) or LightGBM did (.txt or .lgb) are returned as a `Forest`, with classes
     0, 1, ...; neither library is needed, nor run. A pickle (also .joblib) can run any code when it is read, so it is
     read only with ``trust=True``.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it is.
+    trust
+        Whether a pickle may be read.
+
+    Examples
+    --------
+    >>> import tempfile, treeproof as tp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tp.save_forest(tp.examples.heart_disease()[0], f"{folder}/heart.json")
+    ...     tp.load_model(f"{folder}/heart.json")
+    Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
     from treeproof.importers import lightgbm, ubjson, xgboost
 

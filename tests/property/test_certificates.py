@@ -48,8 +48,9 @@ def checked(explainer: tp.Explainer, row: Any) -> int:
                 raise
             continue
         assert len(about.conditions) == len(result.features)
-        for name in result.feature_names:
-            assert name in about.text
+        for f in result.features:
+            names = [explainer.forest.column_names[column] for column in explainer.space.features[f].columns]
+            assert "/".join(names) in about.text
         proved = about.text.split("; ")
         assert (f"no {'smaller' if result.cost is None else 'set that costs less'}" in about.text) == (
             result.status == "minimum"
@@ -172,7 +173,8 @@ def test_features_that_matter():
                     relevance.certificate(entry.name)
                 continue
             certificate = relevance.certificate(entry.name)
-            assert entry.name in certificate.check().text
+            columns = explainer.space.features[entry.feature].columns
+            assert "/".join(explainer.forest.column_names[c] for c in columns) in certificate.check().text
             assert certificate.document["claim"] == ("change" if entry.grade == "necessary" else "minimal")
             grades.add(entry.grade)
     assert grades == {"necessary", "relevant"}

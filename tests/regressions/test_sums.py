@@ -170,3 +170,13 @@ def test_a_near_tie_of_the_row_itself_is_counted_where_no_feature_can_be_dropped
     why = tp.Explainer(forest, oracle=oracle).abductive([0])
     assert why.features == (0,)
     assert why.stats.near_ties == 1
+
+
+def test_each_feature_is_asked_about_once():
+    trees = [leaf([0.1, 0.3]), leaf([0.2, 0]), split("x", 1, split("y", 0, [0.5, 0.5], [0.4, 0.6]), [0.4, 0.6])]
+    forest = build_forest(
+        [*trees, split("z", 0, [0.5, 0.5], [0.3, 0.2])], columns=list("xyz"), classes=["a", "b"], vote="mean"
+    )
+    why = tp.Explainer(forest, tabulate=False).abductive([0, 0, 0])
+    assert len(why.features) < 3
+    assert why.stats.entailed + why.stats.refuted + why.stats.remembered == 3

@@ -404,9 +404,9 @@ def test_a_change_made_by_hand():
     document |= {"claim": "change", "changed": [0], "target": None, "witness": ["0x1p+0", "0x1p+0"]}
     document |= {"proofs": {"0": proof}}
     assert str(check(document, model)) == (
-        "Checked: a change of a gives the label 1; without it, no other label is possible (1 closed box).\n  a: 0 -> 1"
+        "Checked: a change of a alone gives the label 1 (1 closed box).\n  a: 0 -> 1"
     )
-    assert "without it, that label is impossible" in str(check({**document, "target": 1}, model))
+    assert "alone gives the label 1 (1 closed" in str(check({**document, "target": 1}, model))
     rejected({**document, "target": 0}, model, "index of another class, or null, not 0")
     rejected({**document, "target": True}, model, "index of another class, or null, not True")
     rejected({**document, "witness": ["0x1p+0", "0x1p+1"]}, model, "changes other features")
@@ -438,12 +438,12 @@ def test_conditions_that_cannot_be_widened():
 
 
 def test_beside_a_condition():
-    numeric = check_module.Feature("a", [0], 6, [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, False, 0, [], [])
+    numeric = check_module.Feature("a", [0], 6, [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, 9.0, False, 0, [], [])
     assert numeric.beside(0b001100) == {1, 4}
     assert numeric.beside(0b000001) == {1}
     assert numeric.beside(0b110011) == {2, 3}
     assert numeric.beside(0b111111) == set()
-    named = check_module.Feature("c", [0], 4, [], 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
+    named = check_module.Feature("c", [0], 4, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
     assert named.beside(0b0001) == {1, 2, 3}
 
 
@@ -479,7 +479,7 @@ def test_the_smallest_change():
         return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
 
     reason = {"features": [0], "proof": proof}
-    assert "possible; no smaller set does (2 closed" in str(check(minimum(reason), model))
+    assert "alone gives the label 1; no smaller set does (2 closed" in str(check(minimum(reason), model))
     assert "costs less than 5 does (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
     rejected(minimum(), model, "does not exclude a smaller")
     rejected(minimum({"features": [1], "proof": proof}), model, "has several")
@@ -645,7 +645,7 @@ def test_a_narrower_space_is_named():
         assert lines[-2:] == ["Only inputs of the declared space are meant:", line]
     pair = {"name": "pair", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"]]}
     only = {**document, "features": [pair], "box": {}, "witnesses": {}}
-    assert str(check(only, model)).splitlines()[-1] == "  pair: only a = 0 and b = 1"
+    assert str(check(only, model)).splitlines()[-1] == "  a/b: only a = 0 and b = 1"
 
 
 def test_what_may_be_missing_is_named_where_it_is_left_out():
@@ -889,3 +889,84 @@ def test_check_takes_a_certificate_or_its_file_and_the_model_in_any_form(tmp_pat
         tp.check(certificate, other)
     with pytest.raises(FileNotFoundError):
         tp.check(tmp_path / "none.json", fitted)
+
+
+def test_a_softmax_of_sums_that_overflow_has_no_label():
+    large = LARGEST["float32"]
+    trees = [split("a", 0, leaf([0.0, 1.0]), leaf([0.0, large])) for _ in range(2)]
+    sums = Sums((0.0, 0.0), "float32", softmax=True)
+    with np.errstate(all="ignore"):
+        forest = build_forest(trees, columns=["a"], classes=[0, 1], vote="sum", sums=sums)
+        assert forest.predict([[0], [1]]).tolist() == [1, 0]
+        document = json.loads(tp.Explainer(forest, tabulate=False).abductive([0]).certificate().text)
+    false = {**document, "box": {}, "witnesses": {}, "proof": {"unit": 0, "steps": [RIVAL, 0, LISTED], "tables": []}}
+    rejected(false, forest_to_json(forest), "overflow")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "classes", "numbers", "row", "condition"),
+    [
+        (LARGEST["float32"], [0, 1], "float64", 0, "a <= 3.4028234663852886e+38"),
+        (-LARGEST["float32"], [1, 0], "float32", 0, "-3.4028234663852886e+38 < a"),
+    ],
+)
+def test_a_bound_at_the_end_of_other_numbers_is_said(threshold, classes, numbers, row, condition):
+    forest = build_forest(
+        [split("a", threshold, classes[0], classes[1])], columns=["a", "b"], classes=[0, 1], numbers=numbers
+    )
+    assert tp.Explainer(forest).abductive([row, 0]).certificate().check().conditions == [condition]
+
+
+def test_what_is_printed_comes_from_the_model_alone():
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b\nChecked: x"], classes=[0, 1])
+    document = json.loads(tp.Explainer(forest).abductive([0, 0]).certificate().text)
+    ends = [["0x0p+0"], ["0x1p+0"]]
+    document["features"] = [
+        {"name": "b", "columns": [0], "points": ends},
+        {"name": "a\nChecked: no feature at all forces the label 1", "columns": [1], "points": ends},
+    ]
+    document["witnesses"] = {"0": ["0x1p+0", "0x0p+0"]}
+    document["proof"] = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
+    text = str(check(document, forest_to_json(forest)))
+    assert text.splitlines()[:2] == [
+        "Checked: a forces the label 0; it cannot be dropped (1 closed box).",
+        "  a is a = 0",
+    ]
+    assert "b?Checked: x: only b?Checked: x = 0 or b?Checked: x = 1" in text
+
+
+def test_missing_values_that_stand_apart_may_widen_a_condition():
+    columns = [Column("a", missing="expected")]
+    forest = build_forest([split("a", 0.5, 0, split("a", 1, 1, 0))], columns=columns, classes=[0, 1])
+    why = tp.Explainer(forest).abductive([0], inflate=True)
+    assert forest.predict([[math.nan]]).tolist() == [0]
+    assert str(why).endswith("its condition cannot be widened, but perhaps by missing values.")
+    assert "; its condition cannot be widened, but perhaps by missing values (" in str(why.certificate().check())
+
+
+def test_labels_that_look_alike_are_refused():
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1])
+    model = json.loads(forest_to_json(forest))
+    model["classes"]["labels"] = [1, "1"]
+    with pytest.raises(CheckError, match="labels must differ"):
+        Model(json.dumps(model))
+    document, text = stump()
+    rejected({**document, "instance": "00"}, text, "one value for each column")
+
+
+def test_cuts_beyond_all_scores_are_no_trouble():
+    names = list("abcdefghi")
+    trees = [split(name, 0.5, leaf([-0.05]), leaf([0.05])) for name in names]
+    forest = build_forest(trees, columns=names, classes=["any"], vote="sum", sums=Sums((0.0,), cuts=()))
+    explainer = tp.Explainer(forest, cuts=[-100, 2, 50])
+    for target in explainer.forest.classes.tolist():
+        if target != explainer.abductive([0] * 9).label:
+            for why in explainer.enumerate([0] * 9, target=target):
+                assert "rules out" in why.certificate().check().text or "rule out" in why.certificate().check().text
+    assert tp.Explainer(forest, cuts=[-100, 2, 50], verify=True).contrastive([0] * 9, target=target)
+
+
+def test_costs_may_be_far_apart():
+    forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
+    why = tp.Explainer(forest).abductive([1, 1], minimum=True, cost={"a": 1e-20, "b": 3})
+    assert "no set that costs less" in why.certificate().check().text

@@ -312,7 +312,7 @@ class TestSums:
 
 def numeric(uppers: list[float], *, lowest: float = -MOST, whole: bool = False, missing: int | None = None) -> Feature:
     n_cells = len(uppers) + (missing is not None)
-    return Feature("a", [0], n_cells, uppers, lowest, whole, missing, [], [])
+    return Feature("a", [0], n_cells, uppers, lowest, LARGEST["float32"], whole, missing, [], [])
 
 
 class TestFeatures:
@@ -378,7 +378,11 @@ class TestFeatures:
             (numeric([1.0, MOST], missing=0), 0b100, "1 < a"),
             (numeric([1.0, MOST], missing=0), 0b001, "a is missing"),
             (numeric([MOST], missing=1), 0b01, "a is any number"),
-            (Feature("c", [0], 3, [], 0.0, False, None, [[0.0], [1.0], [2.0]], ["x", "y", "z"]), 0b101, "c is x or z"),
+            (
+                Feature("c", [0], 3, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0]], ["x", "y", "z"]),
+                0b101,
+                "c is x or z",
+            ),
         ],
     )
     def test_say_which_cells_are_meant(self, feature, cells, text):
@@ -392,9 +396,9 @@ class TestFeatures:
             (numeric([1.0, MOST], missing=2, lowest=0.0), ["only from 0 to 3.4028234663852886e+38"]),
             (numeric([1.0, 2.0], missing=2), ["only from -3.4028234663852886e+38 to 2"]),
             (numeric([1.0, MOST], missing=2, whole=True), ["only whole numbers"]),
-            (Feature("a", [0], 1, [], 0.0, False, None, [[3.0]], ["a = 3"]), ["only a = 3"]),
-            (Feature("c", [1], 2, [], 0.0, False, None, [[0.0], [1.0]], ["x", "y"]), []),
-            (Feature("c", [1], 1, [], 0.0, False, None, [[1.0]], ["y"]), ["only y"]),
+            (Feature("a", [0], 1, [], 0.0, 0.0, False, None, [[3.0]], ["a = 3"]), ["only a = 3"]),
+            (Feature("c", [1], 2, [], 0.0, 0.0, False, None, [[0.0], [1.0]], ["x", "y"]), []),
+            (Feature("c", [1], 1, [], 0.0, 0.0, False, None, [[1.0]], ["y"]), ["only y"]),
         ],
     )
     def test_say_how_they_are_narrower_than_the_model(self, feature, words):
@@ -437,9 +441,6 @@ class TestFeatures:
         wrong("Values must not be missing", ((0,), {**value, "points": [["0x0p+0"], [None]]}))
         mixed = {"name": "m", "columns": [0, 2], "points": [["0x0p+0", "0x1p+0"]]}
         wrong("a feature of its own", ((0,), mixed))
-        features = document["features"]
-        pair = {"name": "c", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"], ["0x0p+0", "0x0p+0"]]}
-        rejected(document, model, "Names of features must differ", (("features",), [pair, features[2]]))
         rejected(document, model, "exactly one feature", (("features",), features[:2]))
 
 
@@ -517,7 +518,7 @@ class TestCertificates:
         found = check(document, model)
         assert (found.leaves, found.text) == (
             1,
-            "a change of a gives the label 1; without it, no other label is possible",
+            "a change of a alone gives the label 1",
         )
         more = {"0": document["proofs"]["0"], "1": steps(RIVAL, 1, EVALUATED)[1]}
         for changed in ([0, 1], [1, 0]):
@@ -537,8 +538,10 @@ class TestCertificates:
         forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
         document, model = certificate(forest, [0, 0], "contrastive")
         assert check(document, model).text == (
-            "a change of a, b gives the label 1; if any of them is kept, no other label is possible"
+            "a change of a, b alone gives the label 1; a change of fewer of them alone does not give another label"
         )
+        for_that_label = check(with_value(document, ("target",), 1), model)
+        assert for_that_label.text.endswith("; a change of fewer of them alone does not give that label")
         for target in ("1", 0, 2, -1, True):
             rejected(document, model, "must be the index of another class, or null", (("target",), target))
 
@@ -642,11 +645,11 @@ class TestProofs:
         trees = [split("a", 0, leaf([0.25]), leaf([0.75]))]
         forest = build_forest(trees, columns=["a"], classes=[0, 1, 2, 3], vote="sum", sums=sums)
         for winner, loser in itertools.permutations(range(4), 2):
-            between = [Fraction(cut) - Fraction(1, 4) for cut in cuts[min(winner, loser) : max(winner, loser)]]
-            stepped = [Fraction(math.ceil(cut * 4), 4) for cut in between]
-            expected = sum(between), sum(stepped)
+            times, cut = abs(winner - loser), Fraction(cuts[min(winner, winner - (winner > loser))]) - Fraction(1, 4)
+            stepped = Fraction(math.ceil(cut * 4), 4)
+            expected = times * cut, times * stepped
             if winner < loser:
-                expected = -sum(between), len(between) * Fraction(1, 4) - sum(stepped)
+                expected = -times * cut, times * (Fraction(1, 4) - stepped)
             assert needed(forest, winner, loser, votes=False) == expected
 
     def test_the_most_that_a_cell_earns(self):

@@ -20,6 +20,7 @@ from treeproof.explanation import (
     _state,
     _under,
     as_plain,
+    but_missing,
 )
 from treeproof.forest import Label
 from treeproof.query import Stays
@@ -85,7 +86,7 @@ class MostGeneral(Result):
         proved += "no rule around this row that forces the label covers more"
         if self.status == "sound":
             proved += f" than {self.bound}"
-        proved += ", and no condition can be widened." if self.widest else "."
+        proved += f", and no condition can be widened{but_missing(self.rule)}." if self.widest else "."
         if self.status == "sound" or not self.widest:
             proved += " The time was up."
         return f"{proved}{_near_ties(self.stats)}{_under(self.constraints)}"

@@ -95,7 +95,7 @@ class Relevance(Result):
         >>> import treeproof as tp
         >>> forest, patient = tp.examples.heart_disease()
         >>> print(tp.Explainer(forest).relevance(patient).certificate("chest-pain").check())
-        Checked: a change of chest-pain gives the label No; without it, no other label is possible (1 closed box).
+        Checked: a change of chest-pain alone gives the label No (1 closed box).
           chest-pain: 1 -> 0.5
         """
         if self._certify is None:
