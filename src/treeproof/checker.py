@@ -339,6 +339,7 @@ class Model:
         keys = MODEL_KEYS if version == 1 else MODEL_KEYS | NEW_MODEL_KEYS
         require(set(document) == keys, f"The model has fields unknown, or lacking: {sorted(set(document) ^ keys)}.")
         self.vote: str = document["vote"]
+        require(set(document["classes"]) == {"dtype", "labels"}, "Classes have a dtype and labels.")
         self.classes: list[Any] = document["classes"]["labels"]
         self.columns: list[Any] = document["columns"]
         self.numbers: str = document.get("numbers", "float32")
@@ -348,6 +349,7 @@ class Model:
         require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected")
+            known = known and set(column) <= {"name", "categories", "missing"}
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
             values = column["categories"]
             require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")

@@ -952,6 +952,11 @@ def test_labels_that_look_alike_are_refused():
         Model(json.dumps(model))
     document, text = stump()
     rejected({**document, "instance": "00"}, text, "one value for each column")
+    for path in (("columns", 0), ("classes",)):
+        model = json.loads(text)
+        at_path(model, path)["more"] = 1
+        with pytest.raises(CheckError, match=r"be known|a dtype and labels"):
+            Model(json.dumps(model))
 
 
 def test_cuts_beyond_all_scores_are_no_trouble():

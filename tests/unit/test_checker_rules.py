@@ -441,7 +441,7 @@ class TestFeatures:
         wrong("Values must not be missing", ((0,), {**value, "points": [["0x0p+0"], [None]]}))
         mixed = {"name": "m", "columns": [0, 2], "points": [["0x0p+0", "0x1p+0"]]}
         wrong("a feature of its own", ((0,), mixed))
-        rejected(document, model, "exactly one feature", (("features",), features[:2]))
+        rejected(document, model, "exactly one feature", (("features",), document["features"][:2]))
 
 
 class TestCertificates:
