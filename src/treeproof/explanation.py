@@ -371,6 +371,17 @@ class Verdict(Result):
         return _card(given, [], str(self))
 
 
+def is_open(result: Abductive | Contrastive) -> bool:
+    """Return whether the result says that the time was up: something that was asked for is not decided."""
+    if result.status in ("sound", "unknown"):
+        return True
+    if result.status == "minimal" and result.lower_bound is not None:
+        return True  # a minimum was looked for
+    if isinstance(result, Abductive):
+        return result.inflated and not result.widest
+    return result.distance is not None and not result.closest
+
+
 def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
     if certify is None:
         raise UnsupportedQueryError(

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import ForestFormatError, InputError, MissingExtraError, UnsafeFileError
+from treeproof.errors import ForestFormatError, InputError, MissingExtraError, TreeproofError, UnsafeFileError
 from treeproof.forest import Column, Forest, Missing, Sums
 
 FORMAT = "treeproof-forest"
@@ -232,9 +232,7 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
                 f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
                 "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
             )
-        import joblib
-
-        return joblib.load(path)
+        return _load_pickle(path)
     raise InputError(f"A model file must end in .json, .ubj, .txt, .lgb, .skops, .pkl, .pickle or .joblib. Got {path}.")
 
 
@@ -267,6 +265,18 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _load_pickle(path: str | os.PathLike[str]) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (OSError, TreeproofError):
+        raise
+    except Exception as error:  # damage, or a library that is not installed here
+        what = f"{type(error).__name__}: {error}"
+        raise ForestFormatError(f"{path} must be a pickle that can be read here. Got: {what}.") from error
 
 
 def _load_skops(path: str | os.PathLike[str]) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 from treeproof import plots
 from treeproof.conditions import show_label
 from treeproof.errors import MissingExtraError, TreeproofError
-from treeproof.explanation import Abductive, Contrastive
+from treeproof.explanation import Abductive, Contrastive, is_open
 from treeproof.features import NumericFeature, ValueFeature
 from treeproof.forest import LEAF, Forest
 from treeproof.space import Space
@@ -50,11 +50,17 @@ _WHY = (
     "unless it is remarked that the time was up: for each there is an input that satisfies all others and gets "
     "another label."
 )
-_CHANGE = (
-    "<b>What would change it.</b> With the changes that are listed for a row, the model gives it another label. "
-    "None of them can be left out, unless it is remarked that the time was up. Where it says so, no closer values "
-    "of the same features give another label."
+_WIDEST = (
+    " Where it says so, no condition can be widened while the others stay: an input that it then lets in gets another "
+    "label."
 )
+_FEWEST = " Where it says so, no smaller set of features forces the label."
+_CHANGE = (
+    "<b>What would change it.</b> With the changes that are listed for a row, the model gives it {other}. "
+    "None of them can be left out, unless it is remarked that the time was up. Where it says so, no closer values "
+    "of the same features give {other}."
+)
+_FEWEST_CHANGES = " Where it says so, no smaller set of changes gives {other}."
 _MODEL = (
     "<b>The model</b> is the forest with the fingerprint above, with the decision rule that is stated below. That "
     "is what the model’s own <code>predict</code> computes, unless another vote, a threshold, a confidence or "
@@ -64,7 +70,7 @@ _NOT = (
     "That a prediction is right, fair or wise. This page is about the model, not about the world.",
     "Anything about inputs outside the declared space, which is stated below. A missing value is an input only where "
     "it says so.",
-    "That an explanation is the only one, or the shortest. A prediction can have several.",
+    "That an explanation is the only one or, where it does not say so, the shortest. A prediction can have several.",
     "Anything about rows that are not on this page.",
 )
 _NOT_CERTIFIED = (
@@ -106,9 +112,7 @@ class Filed:
         """Whether a deadline came before the answer, or its certificate, was complete."""
         if isinstance(self.result, TreeproofError):
             return False
-        return self.result.status in ("sound", "unknown") or (
-            self.certificate is None and self.result.status in ("minimal", "minimum")
-        )
+        return is_open(self.result) or (self.certificate is None and self.result.status in ("minimal", "minimum"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +183,14 @@ def _header(facts: Facts) -> str:
 
 def _guarantee(facts: Facts, rows: Sequence[ReportedRow]) -> str:
     proofs = [filed for row in rows for filed in row.answers if filed.certificate is not None]
+    whys = [row.why.result for row in rows if row.why]
+    changes = [row.change.result for row in rows if row.change]
+    target = next((change.target for change in changes if isinstance(change, Contrastive)), None)
+    other = "another label" if target is None else f"the label {_text(show_label(target))}"
+    widest = any(isinstance(why, Abductive) and why.widest for why in whys)
     said = [
-        _WHY if any(row.why for row in rows) else "",
-        _CHANGE if any(row.change for row in rows) else "",
+        _WHY + (_FEWEST if _is_any_minimum(whys) else "") + (_WIDEST if widest else "") if whys else "",
+        (_CHANGE + (_FEWEST_CHANGES if _is_any_minimum(changes) else "")).format(other=other) if changes else "",
         _MODEL,
         _checked(proofs),
     ]
@@ -205,6 +214,10 @@ def _guarantee(facts: Facts, rows: Sequence[ReportedRow]) -> str:
         f"<section><h2>What this page says</h2>{_list(said)}{_list(exceptions, 'warn')}"
         f"<h3>What is not claimed</h3>{_list(nots)}</section>"
     )
+
+
+def _is_any_minimum(results: Iterable[Abductive | Contrastive | TreeproofError]) -> bool:
+    return any(not isinstance(result, TreeproofError) and result.status == "minimum" for result in results)
 
 
 def _checked(proofs: Sequence[Filed]) -> str:
@@ -302,10 +315,15 @@ def _in_short(filed: Filed | None, row: ReportedRow) -> str:
     if isinstance(result, TreeproofError):
         return '<b class="bad">not explained</b>'
     if isinstance(result, Abductive):
-        return f"{len(result.features)} of {_count(result.n_features, 'feature')}<br>{_STATUS[result.status]}"
+        return f"{len(result.features)} of {_count(result.n_features, 'feature')}<br>{_status(result)}"
     if result.witness is None:
-        return _STATUS[result.status]
-    return f"{_text(result.witness_label)}, by {_count(len(result.features), 'feature')}<br>{_STATUS[result.status]}"
+        return _status(result)
+    return f"{_text(result.witness_label)}, by {_count(len(result.features), 'feature')}<br>{_status(result)}"
+
+
+def _status(result: Abductive | Contrastive) -> str:
+    late = is_open(result) and result.status in ("minimal", "minimum")
+    return _STATUS[result.status] + (", but the time was up" if late else "")
 
 
 def _stamp(row: ReportedRow, filed: Filed) -> str:
@@ -340,7 +358,7 @@ def _row(row: ReportedRow, facts: Facts, pictures: _Pictures) -> str:
         if isinstance(filed.result, TreeproofError):
             parts.append(_warning(f"Not explained: {filed.result}"))
             continue
-        if filed.result.status in ("sound", "unknown"):
+        if is_open(filed.result):
             parts.append(_warning("The time was up before this was complete."))
         parts.append(filed.result._repr_html_())
         parts.append(pictures.result(filed.result, f"{title}, row {row.row}, as a picture. {filed.result}"))
@@ -623,7 +641,8 @@ ul.warn{{list-style:none}}
 .bad{{color:var(--bad)}}
 figure{{margin:1rem 0}}
 svg{{display:block;width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt}}
-.stamp{{white-space:nowrap}}
+.stamp,.stamp code{{white-space:nowrap}}
+@media (max-width:600px){{.stamp{{white-space:normal}}}}
 .treeproof{{display:block!important;max-width:none!important}}
 .values{{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:.1rem 1.5rem}}
 .values{{list-style:none;padding:0;font-size:.92rem}}

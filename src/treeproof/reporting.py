@@ -96,6 +96,7 @@ def report(
     kind: Kind = "both",
     target: Label | None = None,
     within: float | None = None,
+    minimum: bool = False,
     inflate: bool = False,
     order: Order = "importance",
     timeout: float | None = None,
@@ -128,6 +129,9 @@ def report(
         The class that changes must reach; by default any other.
     within
         For a regressor: explain why each score stays so close to its prediction, as `Explainer.around` does.
+    minimum
+        Whether both explanations and changes must have as few features as possible, proved, as in
+        `Explainer.abductive`.
     inflate, order
         As in `Explainer.abductive`.
     timeout
@@ -165,7 +169,7 @@ def report(
     n_rows, part = by_number(X)
     chosen = _chosen(rows, n_rows)
     page, folder = _places(out, certificates)
-    asks = _Asks(explainer, kind, target, within, inflate, order, timeout)
+    asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
     done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
     _raise_if_none(done)
     filed = [(answer.name, answer.certificate) for row in done for answer in row.answers if answer.certificate]
@@ -204,13 +208,15 @@ class _Asks:
         kind: Kind,
         target: Label | None,
         within: float | None,
+        minimum: bool,
         inflate: bool,
         order: Order,
         timeout: float | None,
     ) -> None:
         self.explainer, self.kind, self.within, self.timeout = explainer, kind, within, timeout
-        self.why_options: dict[str, Any] = {"inflate": inflate, "order": order, "timeout": timeout}
-        self.change_options: dict[str, Any] = {"target": target, "order": order, "timeout": timeout}
+        both: dict[str, Any] = {"minimum": minimum, "order": order, "timeout": timeout}
+        self.why_options = {**both, "inflate": inflate}
+        self.change_options = {**both, "target": target}
         self.forests: dict[str, bytes] = {}
         self._models: dict[str, Model] = {}
         self.space = explainer.space if within is None else None

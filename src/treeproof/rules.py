@@ -342,7 +342,7 @@ def _place(text: str, labels: Sequence[object]) -> int:
 
 
 def _advice(text: str, names: Sequence[str]) -> str:
-    known = [name for name in names if name and name in text]
+    known = [name for name in names if name and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
     if known:
         name = max(known, key=len)
         return (
@@ -350,5 +350,6 @@ def _advice(text: str, names: Sequence[str]) -> str:
             f"'{name} in {{red, blue}}'. Got {text!r}."
         )
     shown = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    start = re.split(r"[<>=!]|\b(?:in|is|not)\b", text, maxsplit=1)[0].strip()
+    left = _BEFORE.match(text)
+    start = re.split(r"[<>=!≤≥≠]|\b(?:in|is|not)\b", text[left.end() :] if left else text, maxsplit=1)[0].strip()
     return f"A condition must name one of the features {shown}. Got {text!r}.{did_you_mean(start, names)}"

@@ -135,6 +135,7 @@ def test_enumerate_lists_both_kinds_and_says_that_it_is_complete(run):
 def test_enumerate_with_a_target_says_what_is_ruled_out(run):
     code, out, _ = run("enumerate", "m.json", "iris.csv", "--row", "70", "--target", "0")
     assert code == 0
+    assert out.startswith("row 70: 2, not 0; its minimal explanations:\n")
     assert "rules out 0" in out
     assert "abductive" not in out
 

@@ -42,6 +42,18 @@ def test_a_question_is_answered(files, capsys, question, options, expected):
     assert json.loads(capsys.readouterr().out)["stats" if question != "audit" else "rows"]
 
 
+def test_one_explanation_is_spoken_of_as_one(files, capsys, tmp_path):
+    assert main(["ask", "attribution", *files]) == 0
+    claim = "Proved: this is the only abductive explanation; there are 2 contrastive ones.\n"
+    assert claim in capsys.readouterr().out
+    data = tmp_path / "one.csv"
+    data.write_text("a\n1\n")
+    for tree, contrastive in ((tp.split("a", 0.5, "no", "yes"), "is 1 contrastive one"), (tp.leaf("yes"), "is no")):
+        tp.save_forest(tp.build_forest([tree], columns=["a"], classes=["no", "yes"]), tmp_path / "one.json")
+        assert main(["ask", "attribution", str(tmp_path / "one.json"), str(data)]) == 0
+        assert f"the only abductive explanation; there {contrastive}" in capsys.readouterr().out
+
+
 def test_ask_alone_helps(capsys):
     assert main(["ask"]) == 0
     assert "robustness" in capsys.readouterr().out

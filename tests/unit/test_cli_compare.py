@@ -94,7 +94,7 @@ def test_versions_may_have_other_columns(folder, capsys):
         (["old.json", "none.json", "d.csv"], "none.json: No such file"),
         (["old.json", "new.json", "d.csv", "--row", "3"], "has 3 rows"),
         (["old.json", "new.json", "d.csv", "--preset", "paper"], "--preset goes with --oracle sat"),
-        (["old.json", "new.json", "d.csv", "--within", "1"], "unrecognized"),
+        (["old.json", "new.json", "d.csv", "--within", "1"], "no such option: --within"),
     ],
 )
 def test_bad_input(folder, capsys, words, message):

@@ -133,9 +133,38 @@ def test_bad_input_is_2(words, capsys):
     assert captured.err
 
 
+@pytest.mark.parametrize("option", ["--minimun", "--minimun=3"])
+def test_an_option_that_is_not_there_is_2(option, capsys):
+    assert code_of(["explain", "m.json", "d.csv", option]) == codes.BAD
+    told = "treeproof explain: no such option: --minimun. Did you mean '--minimum'? See treeproof explain --help.\n"
+    assert capsys.readouterr().err == told
+
+
 def test_a_rejected_certificate_is_3(capsys):
     assert code_of(["check", "c.json", "other.json"]) == codes.REJECTED == 3
     assert "rejected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [tp.InternalError("a core is wrong"), KeyError("a core is wrong")])
+def test_a_bug_is_4_and_says_what_to_report(error, monkeypatch, capsys):
+    def failing(*args):
+        raise error
+
+    monkeypatch.setattr(explain, "load", failing)
+    assert code_of(["explain", "m.json", "d.csv"]) == codes.BUG == 4
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    first, *_, last = captured.err.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert "a core is wrong" in captured.err
+    assert last.startswith("treeproof: this is a bug in treeproof: nothing is claimed. Please report it")
+
+
+@pytest.mark.parametrize("content", [b"", b"cnosuchmodule\nX\n.", b"no pickle"])
+def test_a_damaged_pickle_is_bad_input_and_no_bug(content, capsys):
+    Path("m.pkl").write_bytes(content)
+    assert code_of(["explain", "m.pkl", "d.csv", "--trust"]) == codes.BAD
+    assert capsys.readouterr().err.startswith("treeproof: m.pkl must be a pickle that can be read here. Got: ")
 
 
 @pytest.mark.parametrize("module", [*MODULES, ask], ids=lambda module: module.__name__)
@@ -170,6 +199,7 @@ def test_ctrl_c_in_the_middle_of_a_long_list(folder):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     assert process.stdout is not None
+    assert process.stdout.readline() == "row 0: yes; its minimal explanations:\n"
     assert process.stdout.readline().startswith("   1  ")
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)

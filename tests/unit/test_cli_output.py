@@ -182,14 +182,24 @@ def test_every_command_speaks_json(files, capsys, tmp_path):
     code, out, _ = run(capsys, "encode", *files, "--json", "--out", "q.cnf")
     assert json.loads(out) == {"row": 0, "format": "dimacs", "out": "q.cnf", "proof": None, "text": None}
     assert run(capsys, "explain", *files, "--certificate", "certificates")[0] == 0
-    code, out, _ = run(capsys, "check", "certificates/row-0.json", "m.json", "--json")
+    code, out, _ = run(capsys, "check", "certificates/row-0-why.json", "m.json", "--json")
     assert code == 0
     assert json.loads(out)["accepted"] is True
     (tmp_path / "other.json").write_text((tmp_path / "t.json").read_text())
-    code, out, err = run(capsys, "check", "certificates/row-0.json", "other.json", "--json")
+    code, out, err = run(capsys, "check", "certificates/row-0-why.json", "other.json", "--json")
     assert code == 3
     assert json.loads(out)["accepted"] is False
     assert "rejected" in err
+
+
+def test_certificates_of_both_kinds_stay_beside_each_other(files, capsys, tmp_path):
+    """The second used to replace the first."""
+    for kind in ("abductive", "contrastive"):
+        assert run(capsys, "explain", *files, "--certificate", "c", "--kind", kind)[0] == 0
+    names = sorted(path.name for path in (tmp_path / "c").iterdir())
+    assert names[1:] == ["row-0-change.json", "row-0-why.json"]
+    for name in names[1:]:
+        assert run(capsys, "check", f"c/{name}", f"c/{names[0]}", "--quiet") == (0, "", "")
 
 
 def test_check_copies_the_checker_which_runs_alone(files, capsys, tmp_path):
@@ -197,11 +207,11 @@ def test_check_copies_the_checker_which_runs_alone(files, capsys, tmp_path):
     code, out, _ = run(capsys, "check", "--copy", "alone.py")
     assert code == 0
     assert "python alone.py" in out
-    alone = [sys.executable, "-I", "alone.py", "c/row-0.json", "m.json"]
+    alone = [sys.executable, "-I", "alone.py", "c/row-0-why.json", "m.json"]
     ran = subprocess.run(alone, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert ran.stdout == run(capsys, "check", "c/row-0.json", "m.json", "--copy", "again.py")[1]
+    assert ran.stdout == run(capsys, "check", "c/row-0-why.json", "m.json", "--copy", "again.py")[1]
     assert (tmp_path / "again.py").read_bytes() == (tmp_path / "alone.py").read_bytes()
-    code, _, err = run(capsys, "check", "c/row-0.json")
+    code, _, err = run(capsys, "check", "c/row-0-why.json")
     assert code == 2
     assert "check needs a certificate and the model" in err
 
@@ -244,7 +254,7 @@ def test_quiet_commands_give_results_only(files, capsys, tmp_path):
     (tmp_path / "t.csv").write_text("a,b,class\n" + "".join(f"{i},{i % 7},{int(i > 20)}\n" for i in range(40)))
     assert run(capsys, "train", "t.csv", "--trees", "3", "--quiet") == (0, "", "")
     assert run(capsys, "explain", *files, "--certificate", "c", "--quiet")[1].startswith("row 0: Yes, because")
-    assert run(capsys, "check", "c/row-0.json", "m.json", "--quiet") == (0, "", "")
+    assert run(capsys, "check", "c/row-0-why.json", "m.json", "--quiet") == (0, "", "")
     assert run(capsys, "check", "--copy", "alone.py", "--quiet") == (0, "", "")
     assert run(capsys, "encode", *files, "--out", "q.cnf", "--quiet") == (0, "", "")
     assert run(capsys, "compare", "m.json", *files, "--out", "r.csv", "--quiet") == (0, "", "")

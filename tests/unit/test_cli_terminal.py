@@ -103,7 +103,7 @@ def test_a_real_terminal_gets_tables_and_a_pipe_plain_text(files, tmp_path):
     assert "complete: these 3 are all" in letters(shown)
     command = [sys.executable, "-m", "treeproof", "enumerate", *files]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("   1  abductive    {")
+    assert done.stdout.startswith("row 0: Yes; its minimal explanations:\n   1  abductive    {")
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
 
@@ -148,12 +148,15 @@ def test_a_list_of_explanations_is_a_table_with_a_footer(files, terminal):
     shown = terminal("enumerate", *files)
     assert "\x1b[32mabductive" in shown
     assert "\x1b[36mcontrastive" in shown
+    assert letters(shown).startswith("row 0: Yes; its minimal explanations:\n")
     rows = [line.split() for line in letters(shown).splitlines()]
     assert ["#", "kind", "features"] in rows
     assert ["1", "abductive", "blocked-arteries,", "chest-pain"] in rows
     assert "complete: these 3 are all (1 abductive, 2 contrastive)" in letters(shown)
     shown = letters(terminal("enumerate", *files, "--limit", "1"))
     assert "not complete: stopped by the limit after 1" in shown
+    shown = letters(terminal("enumerate", *files, "--timeout", "0", code=1))
+    assert shown.startswith("row 0: Yes; its minimal explanations:\n")
 
 
 def test_tables_of_answers(files, terminal):

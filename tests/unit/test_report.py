@@ -11,6 +11,8 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -250,6 +252,39 @@ def test_one_kind_only(heart, capsys, kind, names):
     assert ("row-0-change" in page.ids) == (kind == "contrastive")
 
 
+def claims(folder: str) -> dict[str, tuple[bool, bool]]:
+    """Return which certificates claim a minimum, and which that no condition can be widened."""
+    documents = {path.stem: checker.read(path) for path in Path(folder).glob("row-*.json")}
+    return {name: (bool(d["minimum"]), bool(d.get("wider"))) for name, d in documents.items()}
+
+
+def test_a_minimum_is_proved_and_the_page_says_so(heart, capsys):
+    words = ["report", "m.json", "d.csv", "--row", "0"]
+    smaller = "no smaller set does"
+    for options, minimum, wider in ([], False, False), (["--minimum"], True, False), (["--inflate"], False, True):
+        assert run(capsys, *words, *options)[0] == 0
+        page = read("report.html")
+        assert claims("report-certificates") == {"row-0-why": (minimum, wider), "row-0-change": (minimum, False)}
+        assert page.says("proved, smallest") == page.says(f"{smaller}.") == minimum
+        assert page.says(f"; {smaller}, and no closer value does.") == minimum
+        assert page.says("Where it says so, no smaller set of features forces the label") == minimum
+        assert page.says("Where it says so, no smaller set of changes gives another label") == minimum
+        assert page.says("no condition can be widened.") == wider
+        assert page.says("Where it says so, no condition can be widened") == wider
+        assert page.says("the only one or, where it does not say so, the shortest")
+
+
+def test_in_python_too_a_minimum_is_proved_for_both_kinds(iris, explainer, tmp_path):
+    x = iris.data.iloc[70]
+    made = tp.report(explainer, iris.data, tmp_path / "r.html", rows=[70], minimum=True, inflate=True)
+    (row,) = made.rows
+    assert row.why.result == explainer.abductive(x, minimum=True, inflate=True)
+    assert row.change.result == explainer.contrastive(x, minimum=True)
+    assert (row.why.result.status, row.change.result.status, made.accepted) == ("minimum", "minimum", 2)
+    assert claims(tmp_path / "r-certificates") == {"row-70-why": (True, True), "row-70-change": (True, False)}
+    assert read(made.out).text.count("proved, smallest") == 2
+
+
 def test_certificates_go_elsewhere_or_nowhere(heart, capsys):
     assert run(capsys, "report", "m.json", "d.csv", "--row", "0", "--certificates", "proofs/a")[0] == 0
     assert len(list(Path("proofs/a").iterdir())) == 4
@@ -272,6 +307,30 @@ def test_a_deadline_is_labelled(heart, capsys):
     assert page.says("The time was up before this was complete.")
     assert page.says("Not yet minimal, the time was up")
     assert page.says("No certificate could be made")
+
+
+@pytest.mark.parametrize(
+    ("question", "left", "said"),
+    [
+        ("contrastive", {"closest": False}, "Perhaps closer values do, the time was up."),
+        ("abductive", {"widest": False}, "Perhaps conditions can be widened, the time was up."),
+        ("abductive", {"status": "minimal", "lower_bound": Fraction(1)}, "Perhaps a smaller set does, the time was up"),
+    ],
+)
+def test_what_the_time_left_open_is_labelled_though_it_is_minimal(heart, capsys, monkeypatch, question, left, said):
+    ask, warning = getattr(tp.Explainer, question), "The time was up before this was complete."
+    words = ["report", "m.json", "d.csv", "--row", "0", "--inflate"]
+    code, out, _ = run(capsys, *words)
+    assert (code, "time was up" in out, read("report.html").says(warning)) == (0, False, False)
+    monkeypatch.setattr(tp.Explainer, question, lambda *args, **options: replace(ask(*args, **options), **left))
+    code, out, _ = run(capsys, *words)
+    assert code == 1
+    assert out.startswith("1 row; 2 certificates accepted; 1 not proved in full, the time was up.")
+    page = read("report.html")
+    assert page.says(said)
+    assert page.says("In row 0 the time was up before everything was proved.")
+    assert page.text.count(f">{warning}<") == 1
+    assert page.text.count("proved, minimal, but the time was up") == 1  # in the table
 
 
 def test_a_row_that_fails_is_there_with_its_error_and_the_others_arrive(heart, capsys):
@@ -302,6 +361,9 @@ def test_a_row_that_has_the_target_already_says_so(heart, capsys):
     page = read("report.html")
     assert page.says("The target must differ from the prediction.")
     assert page.says("Yes, because")
+    assert page.says("the model gives it the label Yes. None of them")
+    assert page.says("no closer values of the same features give the label Yes.")
+    assert not page.says("features give another label")
     code, _, err = run(capsys, "report", "m.json", "d.csv", "--kind", "abductive", "--target", "Yes")
     assert code == 2
     assert "--target goes with" in err
@@ -367,6 +429,13 @@ def test_whatever_people_wrote_is_text(tmp_path, monkeypatch, gone):
     assert page.says("d<b>&.csv")
     assert ("<svg" in page.text) != gone
     assert page.says("This page has no pictures. Pictures need matplotlib: pip install 'treeproof[plot]'.") == gone
+
+
+def test_a_target_is_named_where_the_page_says_what_a_minimum_is(iris, explainer, tmp_path):
+    made = tp.report(explainer, iris.data, tmp_path / "r.html", rows=[0], target="virginica", minimum=True)
+    page = read(made.out)
+    assert made.rows[0].change.result.status == "minimum"
+    assert page.says("Where it says so, no smaller set of changes gives the label virginica.")
 
 
 def test_pictures_have_their_own_names_and_the_colours_of_the_page(iris, explainer, tmp_path):

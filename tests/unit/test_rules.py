@@ -190,3 +190,28 @@ def test_intervals_hold_exactly_the_numbers_that_satisfy_the_condition(data):
     both = intersect(bounds.intervals(whole), choice.intervals(whole))
     for number in numbers:
         assert (satisfies(bounds, number) and satisfies(choice, number)) == any(a <= number <= b for a, b in both)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "advice"),
+    [
+        (
+            "ages > 30",
+            ["age", "income"],
+            "must name one of the features 'age', 'income'. Got 'ages > 30'. Did you mean",
+        ),
+        ("30 < ages", ["age", "income"], "Did you mean 'age'?"),
+        ("2 <= ages < 30.5", ["age", "income"], "Did you mean 'age'?"),
+        ("chest-pain > 1", ["pain", "chestpain"], "Did you mean 'chestpain'?"),
+        ("age_1 > 1", ["age", "age_2"], "Did you mean 'age_2'"),
+        ("age >", ["age", "income"], "must look like 'age <= 2.4'"),
+        ("`age` ~ 3", ["age", "income"], "must look like 'age <= 2.4'"),
+        ("3<age~4", ["age", "income"], "must look like 'age <= 2.4'"),
+        ("a (cm) ~ 3", ["a", "a (cm)"], "must look like 'a (cm) <= 2.4'"),
+    ],
+)
+def test_a_name_is_known_only_as_a_whole(text, names, advice):
+    """A part of a longer word once counted as the name."""
+    with pytest.raises(tp.InputError) as told:
+        parse_condition(text, names)
+    assert advice in str(told.value)

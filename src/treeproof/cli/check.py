@@ -20,7 +20,7 @@ from treeproof.files import FORMAT, write_whole
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs
-treeproof check proofs/row-7.json model.json
+treeproof check proofs/row-7-why.json model.json
 treeproof check --copy checker.py
 """
 

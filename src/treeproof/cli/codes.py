@@ -6,6 +6,7 @@ DONE = 0
 LATE = 1
 BAD = 2
 REJECTED = 3
+BUG = 4
 INTERRUPTED = 130
 
 TEXT = f"""exit codes:
@@ -13,5 +14,6 @@ TEXT = f"""exit codes:
   {LATE}    done, but a deadline came first: not minimal, not complete, or unknown
   {BAD}    bad input or usage; the message says what is needed
   {REJECTED}    a certificate was rejected; the message says why
+  {BUG}    a bug in treeproof: nothing is claimed; please report it
   {INTERRUPTED}  interrupted
 """

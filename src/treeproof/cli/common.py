@@ -18,7 +18,7 @@ from treeproof.cli.table import Table, read_table
 from treeproof.cli.views import say_view
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
-from treeproof.explanation import Abductive, Contrastive
+from treeproof.explanation import Abductive, Contrastive, is_open
 from treeproof.files import load_model
 from treeproof.importers import import_model
 from treeproof.oracles import ORACLES
@@ -237,14 +237,10 @@ def undecided(results: Iterable[Any]) -> int:
 
 
 def _is_open(result: Any) -> bool:
+    if isinstance(result, Abductive | Contrastive):
+        return is_open(result)
     if result.status in ("sound", "unknown", "bounds", "incomplete"):
         return True
-    if isinstance(result, Abductive | Contrastive) and result.status == "minimal" and result.lower_bound is not None:
-        return True  # a minimum was looked for
-    if isinstance(result, Abductive):
-        return result.inflated and not result.widest
-    if isinstance(result, Contrastive):
-        return result.distance is not None and not result.closest
     if isinstance(result, MostGeneral):
         return bool(result.rule) and not result.widest
     return isinstance(result, Contrastives) and undecided(result.changes) > 0

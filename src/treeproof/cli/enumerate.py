@@ -44,20 +44,24 @@ def run(args: argparse.Namespace) -> int:
     code = codes.DONE
     for row in rows:
         x = table.row(row, explainer.forest.columns)
-        code = max(code, _list(args, about(args, explainer, x), row, x, several=len(rows) > 1))
+        code = max(code, _list(args, about(args, explainer, x), row, x))
     return code
 
 
-def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any, several: bool) -> int:
+def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> int:
+    target = target_of(args, explainer)
     results = explainer.enumerate(
         x,
         kind=args.kind,
-        target=target_of(args, explainer),
+        target=target,
         limit=args.limit,
         timeout=args.timeout,
         order=args.order,
     )
-    listing = Listing(f"row {row}" if several and not args.json else None)
+    setting = explainer._setting
+    label = setting.labels[setting.instance(x).label]
+    title = f"row {row}: {label}{'' if target is None else f', not {target}'}; its minimal explanations:"
+    listing = Listing(None if args.json else title)
     for result in follow(args, results, args.limit, f"row {row}"):
         if args.json:
             say(json.dumps({"row": row, **result.to_dict()}))

@@ -25,6 +25,7 @@ from treeproof.cli.common import (
 from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
 from treeproof.cli.show import follow, say
 from treeproof.errors import InputError
+from treeproof.explanation import Abductive
 from treeproof.files import save_forest
 
 EXAMPLES = """
@@ -64,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="let the independent checker check every answer"
     )
     section(parser, "output").add_argument(
-        "--certificate", metavar="DIR", help="write a certificate of each row there, with the forest"
+        "--certificate",
+        metavar="DIR",
+        help="write a certificate of each row there (row-7-why.json or row-7-change.json), with the forest",
     )
     add_search(parser, out=OUT_HELP)
 
@@ -110,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
 def _write_certificate(folder: Path, index: int, result: Any) -> None:
     """Write the certificate of a row, and the forest that it is about, which a checker needs."""
     certificate = result.certificate()
-    certificate.save(folder / f"row-{index}.json")
+    kind = "why" if isinstance(result, Abductive) else "change"
+    certificate.save(folder / f"row-{index}-{kind}.json")
     forest = folder / f"forest-{certificate.document['model'][:12]}.json"
     if not forest.exists():
         save_forest(certificate.forest, forest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from treeproof.cli import ask, check, codes, compare, completion, demo, encode, 
 from treeproof.cli import enumerate as enumerate_
 from treeproof.cli.show import say
 from treeproof.cli.views import show_table
-from treeproof.errors import TreeproofError
+from treeproof.errors import InternalError, TreeproofError, did_you_mean
 
 EXAMPLES = """
 treeproof demo                                a first look, nothing needed
@@ -28,7 +29,10 @@ treeproof explain --help                      every command has examples
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
-    args = make_parser(benchmarks=words[:1] == ["bench"]).parse_args(words)
+    args, others = make_parser(benchmarks=words[:1] == ["bench"]).parse_known_args(words)
+    if others:
+        sys.stderr.write(_not_understood(args.command, others))
+        return codes.BAD
     args.say, args.show_table, args.words = say, show_table, words
     try:
         code: int = args.run(args)
@@ -41,12 +45,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         at = f"{error.filename}: " if error.filename is not None else ""
         sys.stderr.write(f"treeproof: {at}{error.strerror or error}\n")
         return codes.BAD
+    except InternalError:
+        return _bug()
     except TreeproofError as error:
         sys.stderr.write(f"treeproof: {error}\n")
         return codes.BAD
+    except Exception:
+        return _bug()
     except KeyboardInterrupt:
         sys.stderr.write("treeproof: interrupted\n")
         return codes.INTERRUPTED
+
+
+def _bug() -> int:
+    """Write the exception that nobody expected, and what to do with it."""
+    traceback.print_exc()
+    sys.stderr.write(
+        "treeproof: this is a bug in treeproof: nothing is claimed. Please report it with the lines above.\n"
+    )
+    return codes.BUG
+
+
+def _not_understood(command: argparse.ArgumentParser, words: Sequence[str]) -> str:
+    """Return the message about words that a command does not take: its options, if there are such among them."""
+    unknown = [word.partition("=")[0] for word in words if word.startswith("-")]
+    what = "no such option" if unknown else "not understood"
+    near = did_you_mean(unknown[0], command._option_string_actions) if unknown else ""
+    return f"{command.prog}: {what}: {' '.join(unknown or words)}.{near} See {command.prog} --help.\n"
 
 
 def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
@@ -58,7 +83,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
         epilog=_epilog(EXAMPLES),
         formatter_class=_Help,
     )
-    parser.set_defaults(run=lambda args: _help(parser))
+    parser.set_defaults(run=lambda args: _help(parser), command=parser)
     parser.add_argument("--version", action="version", version=f"treeproof {treeproof.__version__}")
     command = partial(_add, parser.add_subparsers(title="commands", metavar="COMMAND", prog="treeproof"))
 
@@ -80,6 +105,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     command("completion", "print a script that lets a shell complete all this", completion)
     for made in _below(parser):
         made.usage = _usage(made)
+        made.set_defaults(command=made)
     return parser
 
 
@@ -97,7 +123,7 @@ def _add_run(
     made: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=text, epilog=_epilog(examples), formatter_class=_Help
     )
-    made.set_defaults(run=run or (lambda args: _help(made)), parser=make_parser)
+    made.set_defaults(run=run or (lambda args: _help(made)), parser=make_parser, command=made)
     return made
 
 

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="both",
         help="why (abductive), what would change it (contrastive), or both (the default)",
     )
+    question.add_argument("--minimum", action="store_true", help="as few features as possible, proved")
     question.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
     add_target(parser)
     add_model(parser)
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
         kind=args.kind,
         target=target_of(args, explainer) if args.within is None else args.target,
         within=args.within,
+        minimum=args.minimum,
         inflate=args.inflate,
         order=args.order,
         timeout=args.timeout,

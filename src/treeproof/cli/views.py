@@ -178,11 +178,14 @@ class Listing:
     """A list of explanations that is written while it is found: a table on a terminal, lines elsewhere."""
 
     def __init__(self, title: str | None = None) -> None:
-        self._title = title
         self._counts: dict[str, int] = {}
         self._kind_width = 11
-        if title is not None and terminal() is None:
-            say(title)
+        if title is not None:
+            console = terminal()
+            if console is None:
+                say(title)
+            else:
+                console.print(line_text(title, bold=True))
 
     @property
     def n_found(self) -> int:
@@ -226,8 +229,6 @@ class Listing:
     def _line(self, console: Any, number: str, kind: Any, names: Any, title: bool = False) -> None:
         from rich.table import Table
 
-        if title and self._title is not None:
-            console.print(line_text(self._title, bold=True))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(width=4, justify="right", style="dim")
         table.add_column(width=self._kind_width, overflow="fold")

@@ -77,8 +77,10 @@ class Attribution(Result):
 
     def _claim(self) -> str:
         if self.complete:
-            found = f"all {self.n_abductive} abductive explanations; there are {self.n_contrastive} contrastive ones"
-            return f"Proved: these are {found}.{_under(self.constraints)}{_near_ties(self.stats)}"
+            n, m = self.n_abductive, self.n_contrastive
+            found = "this is the only abductive explanation" if n == 1 else f"these are all {n} abductive explanations"
+            ones = f"are {m} contrastive ones" if m > 1 else f"is {m or 'no'} contrastive one"
+            return f"Proved: {found}; there {ones}.{_under(self.constraints)}{_near_ties(self.stats)}"
         why = "as many as asked for" if self.status == "limited" else "the time was up"
         return (
             f"Each of the {self.n_abductive} is proved; there may be more: {why}. "
