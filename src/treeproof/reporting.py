@@ -16,7 +16,7 @@ import numpy as np
 from treeproof import checker, plots
 from treeproof.certificate import fingerprint
 from treeproof.checker import CheckError, Model
-from treeproof.errors import InputError, MissingExtraError, TreeproofError
+from treeproof.errors import InputError, InternalError, MissingExtraError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.explanation import Abductive, Contrastive, Result
 from treeproof.files import forest_to_json, write_whole
@@ -240,6 +240,8 @@ class _Asks:
     def _filed(self, name: str, ask: Any) -> Filed:
         try:
             result: Abductive | Contrastive = ask()
+        except InternalError:
+            raise  # a bug: nothing is claimed of any row
         except TreeproofError as error:
             return Filed(error)
         if isinstance(result, Contrastive) and result.status in ("impossible", "unknown", "sound"):
@@ -247,6 +249,8 @@ class _Asks:
             return Filed(result, remark=remark)
         try:
             made = result.certificate(self.timeout)
+        except InternalError:
+            raise
         except TreeproofError as error:
             return Filed(result, remark=str(error))
         forest = f"forest-{made.document['model'][:12]}.json"

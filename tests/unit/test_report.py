@@ -536,3 +536,15 @@ def test_a_forest_with_one_answer_needs_no_features(tmp_path):
     assert page.says("no input of the space gives another label")
     assert made.accepted == 1
     assert made.late == ()
+
+
+def test_a_bug_ends_the_report_and_leaves_no_page(tmp_path, monkeypatch):
+    forest, patient = tp.examples.heart_disease()
+
+    def fails(*_: object, **__: object) -> None:
+        raise tp.InternalError("a self-check failed; please report this.")
+
+    monkeypatch.setattr(tp.Explainer, "abductive", fails)
+    with pytest.raises(tp.InternalError):
+        tp.report(tp.Explainer(forest), [patient], out=tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
