@@ -130,7 +130,7 @@ def test_explainers_may_be_shared_between_threads():
 def test_a_bad_row_in_a_batch_is_named_before_anything_runs(explainer, hard):
     rows = np.array(hard[1][:3], dtype=float)
     rows[1, 2] = np.nan
-    with pytest.raises(tp.InputError, match="row 1"):
+    with pytest.raises(tp.InputError, match="Row 1:"):
         explainer.batch(rows)
     with pytest.raises(tp.InputError, match="'n_jobs' parameter"):
         explainer.batch(hard[1][:2], n_jobs=0)
