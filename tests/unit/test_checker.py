@@ -942,6 +942,12 @@ def test_missing_values_that_stand_apart_may_widen_a_condition():
     assert forest.predict([[math.nan]]).tolist() == [0]
     assert str(why).endswith("its condition cannot be widened, but perhaps by missing values.")
     assert "; its condition cannot be widened, but perhaps by missing values (" in str(why.certificate().check())
+    tree = split("b", 0, 1, split("a", 0.5, 0, split("a", 1, 1, 0)))
+    both = build_forest([tree], columns=[*columns, "b"], classes=[0, 1])
+    text = str(tp.Explainer(both).abductive([0, 1], inflate=True).certificate().check())
+    assert "; no condition can be widened, but perhaps by missing values (" in text
+    plain = str(tp.Explainer(both, missing=[]).abductive([0, 1], inflate=True).certificate().check())
+    assert "; no condition can be widened (" in plain
 
 
 def test_labels_that_look_alike_are_refused():
