@@ -443,8 +443,11 @@ def test_beside_a_condition():
     assert numeric.beside(0b000001) == {1}
     assert numeric.beside(0b110011) == {2, 3}
     assert numeric.beside(0b111111) == set()
+    # Missing values are cell 0: apart from a condition, next to it, or in it.
+    assert [numeric.lacks_missing(cells) for cells in (0b001100, 0b000010, 0b000101)] == [True, False, False]
     named = check_module.Feature("c", [0], 4, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
     assert named.beside(0b0001) == {1, 2, 3}
+    assert not named.lacks_missing(0b0010)
 
 
 def test_the_smallest_set():
