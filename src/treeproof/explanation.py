@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from treeproof.conditions import Condition
 from treeproof.errors import UnsupportedQueryError
@@ -26,6 +26,18 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {' | '.join(line.strip() for line in str(self).splitlines())}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep everything in a file or another process but the way to the proof, which holds the whole explainer.
+
+        Early versions of Python 3.11 have a ``__getstate__`` of their own for such classes, whatever is defined here.
+        """
+        kept = {f.name: getattr(self, f.name) for f in fields(cast("Any", self))}
+        if "_certify" in kept:
+            kept["_certify"] = None
+        if kept.get("_scales") is not None:
+            kept["_scales"] = kept["_scales"].light()
+        return _restored, (type(self), tuple(kept.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +150,6 @@ class Abductive(Result):
           0.5 < chest-pain
         """
         return _certified(self._certify, timeout)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return _state(self)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_state(self, state)
 
     def __str__(self) -> str:
         if not self.features:
@@ -271,12 +277,6 @@ class Contrastive(Result):
         """
         return _certified(self._certify, timeout)
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return _state(self)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_state(self, state)
-
     def __str__(self) -> str:
         return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
 
@@ -391,19 +391,12 @@ def _certified(certify: Callable[[float | None], Any] | None, timeout: float | N
     return certify(timeout)
 
 
-def _state(result: Any) -> tuple[Any, ...]:
-    """Return what is kept of a result in a file or another process: everything but the way to its proof."""
-    kept = {f.name: getattr(result, f.name) for f in fields(result)}
-    if "_certify" in kept:
-        kept["_certify"] = None
-    if kept.get("_scales") is not None:
-        kept["_scales"] = kept["_scales"].light()
-    return tuple(kept.values())
-
-
-def _set_state(result: Any, state: tuple[Any, ...]) -> None:
-    for f, value in zip(fields(result), state, strict=True):
+def _restored(kind: type, values: tuple[Any, ...]) -> Any:
+    """Return a result that was pickled."""
+    result: Any = object.__new__(kind)
+    for f, value in zip(fields(kind), values, strict=True):
         object.__setattr__(result, f.name, value)
+    return result
 
 
 def _under(constraints: Sequence[str]) -> str:

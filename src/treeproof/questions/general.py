@@ -16,8 +16,6 @@ from treeproof.explanation import (
     Value,
     _card,
     _near_ties,
-    _set_state,
-    _state,
     _under,
     as_plain,
     but_missing,
@@ -66,12 +64,6 @@ class MostGeneral(Result):
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return _state(self)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_state(self, state)
 
     def __str__(self) -> str:
         return "\n".join([self._title(), *(f"  {condition}" for condition in self.rule), self._claim()])

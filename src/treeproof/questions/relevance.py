@@ -17,8 +17,6 @@ from treeproof.explanation import (
     Value,
     _card,
     _near_ties,
-    _set_state,
-    _state,
     _under,
     as_plain,
 )
@@ -101,12 +99,6 @@ class Relevance(Result):
         if self._certify is None:
             raise UnsupportedQueryError("A certificate is made by the explainer's own result. Ask for it there.")
         return self._certify(feature, timeout)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return _state(self)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_state(self, state)
 
     @property
     def necessary(self) -> tuple[str, ...]:

@@ -19,8 +19,6 @@ from treeproof.explanation import (
     Value,
     _card,
     _near_ties,
-    _set_state,
-    _state,
     as_plain,
 )
 from treeproof.forest import Label
@@ -168,12 +166,6 @@ class Robustness(Result):
     n_features: int
     stats: Statistics = field(compare=False)
     _scales: Scales | None = field(default=None, repr=False, compare=False)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return _state(self)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_state(self, state)
 
     @property
     def proved(self) -> float:
