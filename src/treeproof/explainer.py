@@ -283,7 +283,7 @@ class Explainer:
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
         """
-        setting = self._setting
+        setting = self._careful if minimum else self._setting  # a bound at the deadline has no certificate
         plan = why.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )

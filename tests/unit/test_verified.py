@@ -57,6 +57,13 @@ def test_checked_answers_of_random_forests_are_the_same():
         assert str(checked.relevance(row)) == str(plain.relevance(row))
 
 
+def test_a_bound_at_the_deadline_rests_on_checked_answers_too(model):
+    late = tp.Explainer(model, verify=True).abductive(X[70], minimum=True, timeout=0)
+    assert (late.stats.oracle, late.status) == ("verified", "sound")
+    proved = tp.Explainer(model, verify=True).abductive(X[70], minimum=True)
+    assert (proved.stats.oracle, proved.status) == ("verified", "minimum")
+
+
 def test_only_the_native_oracle_can_be_verified(model):
     with pytest.raises(InputError, match="Only the native oracle"):
         tp.Explainer(model, vote="majority", oracle="sat", verify=True)
