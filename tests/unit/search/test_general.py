@@ -11,26 +11,13 @@ import numpy as np
 import pytest
 
 from generators import cell_forests, random_clauses
+from oracles_for_tests import Giving
 from treeproof.cells import CellForest
-from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Answer, Cells, Query, Stays, Unknown
+from treeproof.query import Cells, Stays
 from treeproof.search import general
 from treeproof.search.general import _Choice, _Search, most_general
 from treeproof.search.memory import Memory
-
-
-@dataclass
-class Giving:
-    """An oracle that gives up after so many answers."""
-
-    forest: CellForest
-    left: float = float("inf")
-    name = "giving"
-
-    def decide(self, query: Query) -> Answer:
-        self.left -= 1
-        return BruteOracle(self.forest).decide(query) if self.left >= 0 else Unknown("gave up")
 
 
 @dataclass

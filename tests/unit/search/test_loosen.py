@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
 from generators import cell_forests, holds
+from oracles_for_tests import Giving
 from treeproof.cells import CellForest
-from treeproof.oracles.brute import BruteOracle
-from treeproof.query import Answer, Domain, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query import Domain, Entailed, Query, Refuted, Stays
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.search.memory import Memory
-
-
-@dataclass
-class Giving:
-    """An oracle that gives up after so many answers."""
-
-    forest: CellForest
-    left: float = float("inf")
-    name = "giving"
-
-    def decide(self, query: Query) -> Answer:
-        self.left -= 1
-        return BruteOracle(self.forest).decide(query) if self.left >= 0 else Unknown("gave up")
 
 
 class Case:
