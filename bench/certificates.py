@@ -33,7 +33,7 @@ from harness import Row, Table, figure, recipe, run
 import treeproof as tp
 from treeproof.bench.timing import ms, take_turns
 from treeproof.checker import CheckError, Model, check
-from treeproof.files import forest_to_json
+from treeproof.model.files import forest_to_json
 
 LIMIT = 3
 CHANGE_SECONDS = 2.0

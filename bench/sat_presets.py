@@ -27,13 +27,14 @@ from pathlib import Path
 import numpy as np
 
 from treeproof.bench.recipe import read, read_table, sample, train
-from treeproof.cells import CellForest
-from treeproof.importers import import_model
+from treeproof.model.importers import import_model
 from treeproof.oracles.sat import Preset, SatOracle
-from treeproof.query import Cells, Query, Stays
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Query, Stays
 from treeproof.search.minimal import abductive
-from treeproof.space import Space
+from treeproof.space.declare import declare
+from treeproof.space.domains import Cells
 
 PRESETS: tuple[Preset, Preset] = ("paper", "compact")
 
@@ -73,8 +74,8 @@ def main() -> None:
     ratios, with_encoding = [], []
     for name in args.dataset or table:
         line = table[name]
-        space = Space.of(import_model(train(*read(args.data, name), line["depth"]), vote="majority"))
-        cells = space.discretise()
+        space = declare(import_model(train(*read(args.data, name), line["depth"]), vote="majority"))
+        cells = discretise(space)
         points = [space.cells(row) for row in sample(args.data, name, args.instances)[1]]
         result = {preset: measure(cells, points, preset) for preset in PRESETS}
         if result["paper"][0] != result["compact"][0]:

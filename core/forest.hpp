@@ -1,5 +1,5 @@
 // The forest over cells, as the search sees it: flat arrays, integer scores, and the model's own arithmetic for
-// near-ties. Mirrors treeproof.cells.CellForest, whose docstrings define the meaning of every field.
+// near-ties. Mirrors treeproof.query.cells.CellForest, whose docstrings define the meaning of every field.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Literal {
 
 using Clause = std::vector<Literal>;
 
-// How sums of leaf values become a label; see treeproof.forest.Sums.
+// How sums of leaf values become a label; see treeproof.model.forest.Sums.
 struct Sums {
   std::vector<double> start;  // as many as there are sums
   std::vector<double> cuts;   // only if `cut`

@@ -27,13 +27,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import treeproof as tp
 from generators import random_clauses, random_forest, random_query, random_row
-from treeproof import certificate
-from treeproof.cells import CellForest
 from treeproof.checker import CheckError
-from treeproof.files import forest_to_json
+from treeproof.model.files import forest_to_json
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
-from treeproof.query import Entailed, Query, Refuted, Stays, Unknown, fix, violates
+from treeproof.proof import certificate
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Entailed, Query, Refuted, Stays, Unknown, fix, violates
 
 FOUND = Path(__file__).parent / "regressions" / "found"
 MOST_POINTS = 20_000

@@ -15,7 +15,8 @@ import numpy as np
 
 import treeproof as tp
 from generators import THRESHOLDS, random_forest, random_row
-from treeproof.forest import Forest
+from treeproof.model.forest import Forest
+from treeproof.model.rows import as_row
 
 CUTS = sorted({float(np.float32(t)) for t in THRESHOLDS} | {float(np.nextafter(np.float32(0.1), np.float32(0)))})
 BESIDE = [float(np.nextafter(np.float32(t), np.float32(end))) for t in CUTS for end in (-9, 9)]
@@ -119,7 +120,7 @@ class Flip:
 def flips(case: Case, target: Any = None) -> list[Flip]:
     """All ways to another label (to `target`), one for each combination of nearest values: there are no nearer ones."""
     explainer, forest = case.explainer, case.explainer.forest
-    start = tp.rows.as_row(case.row, forest.columns).tolist()
+    start = as_row(case.row, forest.columns).tolist()
     choices = [_choices(case, f, feature, start) for f, feature in enumerate(explainer.space.features)]
     rows, moved = [], []
     for chosen in itertools.product(*choices):

@@ -18,7 +18,8 @@ import numpy as np
 import treeproof as tp
 from families import Family, smallest
 from generators import random_forest, random_row
-from treeproof.conditions import Condition
+from treeproof.model.rows import as_row
+from treeproof.space.conditions import Condition
 
 SCALES = [0.1, 0.3, 1, 2.5, 7, Fraction(1, 3)]
 
@@ -38,7 +39,7 @@ class World:
     ) -> None:
         self.explainer, self.forest = explainer, explainer.forest
         self.floats = self.forest.floats
-        self.x = tp.rows.as_row(row, self.forest.columns, self.floats).astype(float)
+        self.x = as_row(row, self.forest.columns, self.floats).astype(float)
         self.kinds, self.bounds = kinds or {}, bounds or {}
         self.axes = [self._axis(j, (ends or {}).get(c.name, ())) for j, c in enumerate(self.forest.columns)]
         grid = np.array(list(itertools.product(*self.axes)))
@@ -175,7 +176,7 @@ class World:
 
     def check_witness(self, witness: Sequence[Any], label: Any, features: Iterable[int]) -> np.ndarray:
         """Assert that an input has another label and differs in these features only; return it as numbers."""
-        read = tp.rows.as_row(witness, self.forest.columns, self.floats)
+        read = as_row(witness, self.forest.columns, self.floats)
         assert self.forest.predict([list(witness)])[0] == label != self.forest.classes[self.label]
         same = (read == self.x) | (np.isnan(read) & np.isnan(self.x))
         assert np.flatnonzero(~same).tolist() == sorted(features)

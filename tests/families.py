@@ -10,8 +10,9 @@ import numpy as np
 
 import treeproof as tp
 from generators import random_forest, random_row
-from treeproof.cells import CellForest
-from treeproof.forest import LEAF
+from treeproof.model.columns import LEAF
+from treeproof.model.rows import as_row
+from treeproof.query.cells import CellForest, discretise
 
 Family = set[frozenset[int]]
 
@@ -48,8 +49,8 @@ def random_case(seed: int, vote: str, oracle: str = "native", **options: Any) ->
 
 def families(explainer: tp.Explainer, row: list[Any], target: Any = None) -> tuple[Family, Family]:
     """All abductive and all contrastive explanations, from the labels of all points."""
-    cells = explainer.space.discretise()
-    point = explainer.space.cells(tp.rows.as_row(row, explainer.forest.columns))
+    cells = discretise(explainer.space)
+    point = explainer.space.cells(as_row(row, explainer.forest.columns))
     label = cells.label(point)
     wanted = None if target is None else explainer.forest.class_index(target)
     points = [p for p in itertools.product(*(range(n) for n in cells.n_cells)) if cells.allows(p)]

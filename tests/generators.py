@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import CellForest, Clause
-from treeproof.floats import FLOATS, Numbers
-from treeproof.forest import Column, Forest, Sums, Vote
-from treeproof.query import Claim, Domain, Never, Query, Stays, violates
-from treeproof.space import Space
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.decision import Sums, Vote
+from treeproof.model.floats import FLOATS, Numbers
+from treeproof.model.forest import Forest
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Claim, Never, Query, Stays, violates
+from treeproof.space.declare import declare
+from treeproof.space.domains import Clause, Domain
 
 NEAR_TIES = [0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1e-9, 0.1 + 1e-9, 0.7, -1.1]
 THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 1.0 + 1e-12, float(np.float32(0.1)), 0.1, -2.0]
@@ -136,18 +139,20 @@ def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) ->
     """`n` random forests over cells, of 1 to 5 classes."""
     for i in range(n):
         rng = np.random.default_rng([seed, i])
-        yield Space.of(
-            random_forest(
-                rng,
-                vote=vote,
-                n_classes=int(rng.integers(1, 6)),
-                n_trees=int(rng.integers(1, 8)),
-                categorical=bool(rng.random() < 0.3),
-                missing=vote == "sum" and bool(rng.random() < 0.5),
-                numbers="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
-                **shape,
+        yield discretise(
+            declare(
+                random_forest(
+                    rng,
+                    vote=vote,
+                    n_classes=int(rng.integers(1, 6)),
+                    n_trees=int(rng.integers(1, 8)),
+                    categorical=bool(rng.random() < 0.3),
+                    missing=vote == "sum" and bool(rng.random() < 0.5),
+                    numbers="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
+                    **shape,
+                )
             )
-        ).discretise()
+        )
 
 
 def hard_forest(n_variables: int = 200, seed: int = 0) -> tuple[Forest, np.ndarray]:

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 import treeproof as tp
-from treeproof.features import NumericFeature, ValueFeature
-from treeproof.forest import Forest, Rows
-from treeproof.importers import import_model
-from treeproof.importers.selfcheck import boundary_rows, decoded
+from treeproof.model.columns import Rows
+from treeproof.model.forest import Forest
+from treeproof.model.importers import import_model
+from treeproof.model.importers.selfcheck import boundary_rows, decoded
+from treeproof.model.rows import as_rows
+from treeproof.space.features import NumericFeature, ValueFeature
 
 
 def mixed_data(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
@@ -99,7 +101,7 @@ def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, 
     assert set(labels) == {why.label}
     change = explainer.contrastive(row, timeout=0.5)  # the closest change can take long to prove
     if change.witness is not None and hasattr(model, "classes_"):
-        witness = tp.rows.as_rows([list(change.witness)], forest.columns, forest.floats)
+        witness = as_rows([list(change.witness)], forest.columns, forest.floats)
         assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]
         assert change.witness_label != change.label
     return why

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treeproof.cells import CellForest
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query import Answer, Query, Unknown
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Answer, Query, Unknown
 
 
 @dataclass

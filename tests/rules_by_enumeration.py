@@ -13,7 +13,7 @@ import numpy as np
 
 from changing import Case
 from generators import THRESHOLDS
-from treeproof.conditions import Condition
+from treeproof.space.conditions import Condition
 
 LARGEST = float(np.finfo(np.float32).max)
 

@@ -137,7 +137,7 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
 }
 
 // Scores, band and exact leaves of a mean vote: a simpler version of integer_scores and exact_leaves in
-// treeproof.cells, with a band at least as wide as it must be.
+// treeproof.query.cells, with a band at least as wide as it must be.
 inline void score(Model& model, Values kind) {
   int exponent = kind == Values::eighths ? 3 : 0;
   if (kind <= Values::large) {  // multiples of 2^-exponent whose sums are all exact
@@ -228,7 +228,7 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
   return sums;
 }
 
-// Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.cells, with a band at least
+// Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.query.cells, with a band at least
 // as wide as it must be.
 inline void score_sums(Model& model, Values kind) {
   const Sums& sums = model.sums;

@@ -11,12 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from treeproof import examples, plots
-from treeproof.build import build_forest, isin, leaf, split
-from treeproof.certificate import Certificate, check
 from treeproof.checker import Checked, CheckError
-from treeproof.compare import ComparedRow, Comparison, compare
-from treeproof.conditions import Condition
 from treeproof.errors import (
     ForestFormatError,
     ImportMismatchError,
@@ -29,26 +24,36 @@ from treeproof.errors import (
     UnsupportedQueryError,
 )
 from treeproof.explainer import Explainer
-from treeproof.explanation import Abductive, Changed, Contrastive, Statistics, Verdict
-from treeproof.files import load_forest, load_model, save_forest
-from treeproof.forest import Column, Forest
-from treeproof.importers import import_model
+from treeproof.model import examples
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.files import load_forest, load_model, save_forest
+from treeproof.model.forest import Forest
+from treeproof.model.importers import import_model
+from treeproof.proof.certificate import Certificate, check
+from treeproof.query.tally import Statistics
+from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit, AuditedRow
-from treeproof.questions.change import Contrastives
+from treeproof.questions.compare import ComparedRow, Comparison, compare
+from treeproof.questions.contrastive import Contrastive, Contrastives
 from treeproof.questions.coverage import Coverage
-from treeproof.questions.general import MostGeneral
-from treeproof.questions.listing import Enumeration
+from treeproof.questions.enumerate import Enumeration
+from treeproof.questions.holds import Verdict
+from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.relevance import FeatureRelevance, Relevance
+from treeproof.questions.result import Changed
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
-from treeproof.report_page import ReportedRow
-from treeproof.reporting import Report, report
-from treeproof.space import Space
+from treeproof.show import plots
+from treeproof.show.report.page import ReportedRow
+from treeproof.show.report.report import Report, report
+from treeproof.space.conditions import Condition
+from treeproof.space.space import Space
 
 if TYPE_CHECKING:
     from treeproof.errors import NotFittedError
-    from treeproof.majority import MajorityForestClassifier
+    from treeproof.model.majority import MajorityForestClassifier
 
     __version__: str
 
@@ -122,7 +127,7 @@ def __getattr__(name: str) -> Any:
 
         return errors.NotFittedError
     if name == "MajorityForestClassifier":
-        from treeproof.majority import MajorityForestClassifier
+        from treeproof.model.majority import MajorityForestClassifier
 
         return MajorityForestClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,48 +14,52 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof import checker, statements
+from treeproof import checker
 from treeproof.checker import CheckError
-from treeproof.constraints import read_declarations
 from treeproof.errors import InputError, InternalError, TreeproofError, did_you_mean
-from treeproof.explanation import Abductive, Contrastive, Verdict
-from treeproof.features import NumericKind
-from treeproof.forest import Forest, Vote
-from treeproof.importers import import_model, probability_of
+from treeproof.model import scores as statements
+from treeproof.model.decision import Vote
+from treeproof.model.forest import Forest
+from treeproof.model.importers import import_model, probability_of
+from treeproof.model.rows import as_row, as_rows, one_by_one
 from treeproof.oracles import make_oracle, options_of
-from treeproof.oracles.native import Cancel, NativeOracle
+from treeproof.oracles.native import NativeOracle
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
-from treeproof.parallel import run_parallel
-from treeproof.query import Query, fix
+from treeproof.proof.verified import VerifiedOracle
+from treeproof.query.cells import discretise
+from treeproof.query.context import Order, Setting, check_timeout
+from treeproof.query.oracle import Cancel, Query, fix
 from treeproof.questions import (
+    abductive,
     attribution,
     audit,
-    change,
+    contrastive,
     coverage,
-    general,
-    listing,
+    holds,
+    most_general,
     relevance,
     review,
     robustness,
-    verdict,
-    why,
 )
+from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
-from treeproof.questions.change import Contrastives, Distance
+from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
 from treeproof.questions.coverage import Coverage
-from treeproof.questions.general import MostGeneral
-from treeproof.questions.listing import Enumeration, Kind
+from treeproof.questions.enumerate import Enumeration, Kind, enumerate_all
+from treeproof.questions.holds import Verdict
+from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
+from treeproof.questions.parallel import run_parallel
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Norm, Robustness
-from treeproof.rows import as_row, as_rows, one_by_one
-from treeproof.setting import Order, Setting, check_timeout
-from treeproof.space import Space
-from treeproof.verified import VerifiedOracle
+from treeproof.space.constraints import read_declarations
+from treeproof.space.declare import dated, declare
+from treeproof.space.features import NumericKind
+from treeproof.space.space import Space
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +70,7 @@ class Explainer:
     Parameters
     ----------
     model
-        A fitted tree ensemble (see `treeproof.importers`), a scikit-learn Pipeline that ends in one, or a `Forest`.
+        A fitted tree ensemble (see ``docs/models.md``), a scikit-learn Pipeline that ends in one, or a `Forest`.
     vote
         ``None`` explains ``model.predict``; ``"majority"`` explains the majority vote of the model's trees instead
         (which is not what scikit-learn's forests predict), ``"mean"`` their mean probability.
@@ -138,7 +142,7 @@ class Explainer:
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
             kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
-        forest = Space.dated(forest, kinds)
+        forest = dated(forest, kinds)
         if domain not in ("all", "observed"):
             raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
         if domain == "observed" and data is None:
@@ -148,9 +152,9 @@ class Explainer:
             if missing is None:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
         if domain == "observed":
-            observed = Space.of(forest, one_hot=one_hot, missing=missing).observed(rows)
+            observed = declare(forest, one_hot=one_hot, missing=missing).observed(rows)
             bounds = {**observed, **(bounds or {})}
-        space = Space.of(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
+        space = declare(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
@@ -284,10 +288,10 @@ class Explainer:
         widened.
         """
         setting = self._careful if minimum else self._setting  # a bound at the deadline has no certificate
-        plan = why.make_plan(
+        plan = abductive.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return self._checked_result(why.explain(setting, setting.instance(x), plan, timeout))
+        return self._checked_result(abductive.explain(setting, setting.instance(x), plan, timeout))
 
     def batch(
         self,
@@ -339,7 +343,7 @@ class Explainer:
             failure = next((row for row in rows if isinstance(row, InputError)), None)
             if on_error == "raise":
                 raise failure or InternalError("A table was refused, but none of its rows.") from None
-        plan = why.make_plan(
+        plan = abductive.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
         )
         check_timeout(timeout)
@@ -354,7 +358,7 @@ class Explainer:
                     instance = setting.locate(row)
                 except InputError as error:
                     raise InputError(f"Row {i}: {error}") from error
-                return self._checked_result(why.explain(setting, instance, plan, timeout, cancel))
+                return self._checked_result(abductive.explain(setting, instance, plan, timeout, cancel))
             except TreeproofError as error:
                 if on_error == "raise":
                     raise
@@ -450,7 +454,9 @@ class Explainer:
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
         preferred = setting.features(prefer)
         costs = make_costs(setting, minimum, cost, preferred)
-        return change.find_change(setting, moves, target, setting.order(order, preferred), distance, timeout, costs)
+        return contrastive.find_change(
+            setting, moves, target, setting.order(order, preferred), distance, timeout, costs
+        )
 
     def contrastives(
         self,
@@ -493,7 +499,7 @@ class Explainer:
         """
         setting = self._careful
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
-        return change.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
+        return contrastive.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
 
     def robustness(
         self,
@@ -570,7 +576,7 @@ class Explainer:
         """
         setting = self._careful
         ordering = setting.order(order, ())
-        return listing.enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
+        return enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
 
     def relevance(self, x: Any, *, timeout: float | None = None) -> Relevance:
         """Return for each feature whether it is in every, in some or in no abductive explanation; all of it proved.
@@ -643,7 +649,7 @@ class Explainer:
         that forces the label covers more, and no condition can be widened.
         """
         setting = self._careful
-        return general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
+        return most_general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
 
     def coverage(self, rule: Any, X: Any) -> Coverage:
         """Count the rows of `X` that satisfy a rule.
@@ -690,7 +696,7 @@ class Explainer:
         >>> explainer.holds(patient, ["chest-pain"]).witness
         (0.5, 0.0, 1.0, 70.0)
         """
-        return verdict.judge(self._careful, self._careful.instance(x), features, timeout)
+        return holds.judge(self._careful, self._careful.instance(x), features, timeout)
 
     def review(
         self,
@@ -868,7 +874,7 @@ def _setting(space: Space, oracle: str, options: Mapping[str, Any], forest: Fore
     """Return the setting of a forest that differs from the space's own at most in where its score is cut."""
     start = time.perf_counter()
     stated = replace(space, forest=forest)
-    cells = stated.discretise()
+    cells = discretise(stated)
     made = Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
     _log.debug(
         "%r over %d features: %s oracle in %.3g s", forest, space.n_features, oracle, time.perf_counter() - start

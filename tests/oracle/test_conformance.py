@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from generators import cell_forests, holds, random_clauses, random_query
-from treeproof.build import build_forest, isin, split
-from treeproof.cells import CellForest
-from treeproof.forest import Column
+from treeproof.model.build import build_forest, isin, split
+from treeproof.model.columns import Column
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
-from treeproof.query import Entailed, Never, Oracle, Query, Refuted, Stays, Unknown, fix, restricted, violates
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Entailed, Never, Oracle, Query, Refuted, Stays, Unknown, fix, restricted, violates
 from treeproof.search.minimal import abductive, contrastive
-from treeproof.space import Space
+from treeproof.space.declare import declare
 
 Factory = Callable[[CellForest], Oracle]
 
@@ -133,7 +133,7 @@ def test_a_deadline_in_the_past_is_unknown_or_answered_right(name):
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_one_class_is_entailed_with_an_empty_core(name):
-    forest = Space.of(build_forest([split("a", 0, "c", "c")], columns=["a"], classes=["c"])).discretise()
+    forest = discretise(declare(build_forest([split("a", 0, "c", "c")], columns=["a"], classes=["c"])))
     oracle = ORACLES[name][0](forest)
     assert oracle.decide(Query(forest.full, Stays(0))) == Entailed(frozenset())
     assert isinstance(oracle.decide(Query(forest.full, Never(0))), Refuted)
@@ -142,7 +142,7 @@ def test_one_class_is_entailed_with_an_empty_core(name):
 @pytest.mark.parametrize("name", ORACLES)
 def test_ties_go_to_the_first_class_on_both_sides(name):
     trees = [split("a", 0, "x", "y"), split("b", 0, "y", "z")]
-    forest = Space.of(build_forest(trees, columns=["a", "b"], classes=["x", "y", "z"])).discretise()
+    forest = discretise(declare(build_forest(trees, columns=["a", "b"], classes=["x", "y", "z"])))
     oracle = ORACLES[name][0](forest)
     for point in itertools.product(range(2), repeat=2):
         label = forest.label(point)
@@ -161,7 +161,7 @@ def test_categories_beyond_one_machine_word(name):
         isin("a", categories[:1], "x", "y"),
     ]
     built = build_forest(trees, columns=[Column("a", categories)], classes=["x", "y"])
-    forest = Space.of(built).discretise()
+    forest = discretise(declare(built))
     oracle = ORACLES[name][0](forest)
     winners = {cell for cell in range(130) if forest.label((cell,)) == 0}
     assert winners == {0, 60, 61, 62, 63, 64}

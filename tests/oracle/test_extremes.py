@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from generators import holds, random_query
-from treeproof.build import build_forest, leaf, split
-from treeproof.forest import Forest
+from treeproof.model.build import build_forest, leaf, split
+from treeproof.model.forest import Forest
 from treeproof.oracles.native import NativeOracle, PlainOracle
-from treeproof.query import Entailed, Never, Query, Refuted, Stays, violates
-from treeproof.space import Space
+from treeproof.query.cells import discretise
+from treeproof.query.oracle import Entailed, Never, Query, Refuted, Stays, violates
+from treeproof.space.declare import declare
 
 LARGEST = np.finfo(np.float32).max
 
@@ -69,7 +70,7 @@ def votes(rng, n):
 
 
 def check(forest: Forest, rng, n_queries: int) -> None:
-    cells = Space.of(forest).discretise()
+    cells = discretise(declare(forest))
     for oracle in (NativeOracle(cells), NativeOracle(cells, tabulate=False), PlainOracle(cells)):
         for _ in range(n_queries):
             query = random_query(rng, cells)
@@ -117,7 +118,7 @@ def test_every_tie_of_two_classes_goes_to_the_first():
     for vote, (first, second) in itertools.product(["majority", "mean"], [(0, 1), (1, 0)]):
         forest = build_forest([split("a", 0, first, second), split("a", 0, second, first)], columns=["a"],
                               classes=[0, 1], vote=vote)  # fmt: skip
-        cells = Space.of(forest).discretise()
+        cells = discretise(declare(forest))
         oracle = NativeOracle(cells, tabulate=False)
         assert isinstance(oracle.decide(Query(cells.full, Stays(0))), Entailed)
         assert isinstance(oracle.decide(Query(cells.full, Never(1))), Entailed)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import treeproof as tp
 from generators import hard_forest, random_forest, random_row
+from treeproof.model.rows import as_row
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -72,7 +73,7 @@ def test_every_finding_agrees_with_enumeration(seed):
     result = explainer.audit(rows, protected)
     assert result.protected == tuple(protected)
     for i, (row, found) in enumerate(zip(rows, result.rows, strict=True)):
-        point = space.cells(tp.rows.as_row(row, forest.columns))
+        point = space.cells(as_row(row, forest.columns))
 
         def forced(fixed, point=point):
             part = labels[tuple(point[f] if f in fixed else slice(None) for f in range(space.n_features))]
@@ -94,7 +95,7 @@ def test_every_finding_agrees_with_enumeration(seed):
             continue
         assert found.why is None
         assert forest.predict([found.witness])[0] == found.witness_label != found.label
-        other = space.cells(tp.rows.as_row(found.witness, forest.columns))
+        other = space.cells(as_row(found.witness, forest.columns))
         changed = {f for f in everything if point[f] != other[f]}
         assert changed <= secret
         assert [space.names[f] for f in sorted(changed)] == [change.name for change in found.changes]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import treeproof as tp
-import treeproof.certificate
+import treeproof.proof.certificate
 from families import random_case
 from generators import THRESHOLDS, random_forest, random_row, random_sums
-from treeproof.build import build_forest, leaf, split
 from treeproof.checker import CheckError, check
-from treeproof.files import forest_to_json
-from treeproof.forest import Sums
+from treeproof.model.build import build_forest, leaf, split
+from treeproof.model.decision import Sums
+from treeproof.model.files import forest_to_json
 
 NEAR_TIE = "too close for a softmax"
 
@@ -37,7 +37,7 @@ def checked(explainer: tp.Explainer, row: Any) -> int:
     for i, result in enumerate(found):
         with pytest.MonkeyPatch.context() as patch:
             if i % 3:  # small boxes are split and bounded, too, not only listed
-                patch.setattr(treeproof.certificate, "LIST_UP_TO", 0)
+                patch.setattr(treeproof.proof.certificate, "LIST_UP_TO", 0)
             certificate = result.certificate()
         try:
             about = check(certificate.text, forest_to_json(certificate.forest))

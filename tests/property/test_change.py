@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import treeproof as tp
 from changing import Case, default_scale, flips, minimal, random_case
+from treeproof.model.rows import as_row
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
@@ -37,7 +38,7 @@ def check(case: Case, change: tp.Contrastive, target=None) -> None:
 def distance(case: Case, change: tp.Contrastive) -> Fraction:
     """From the instance to the witness, as the model reads them."""
     columns = case.explainer.forest.columns
-    before, after = tp.rows.as_row(case.row, columns).tolist(), tp.rows.as_row(change.witness, columns).tolist()
+    before, after = as_row(case.row, columns).tolist(), as_row(change.witness, columns).tolist()
     total = Fraction(0)
     for f, feature in enumerate(case.explainer.space.features):
         differs = [column for column in feature.columns if before[column] != after[column]]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from generators import cell_forests, random_clauses
-from treeproof.cells import CellForest
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Answer, Entailed, Query, Refuted, Stays, Unknown, violates
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown, violates
 from treeproof.search.closest import closest, closest_maximum
-from treeproof.search.memory import Memory
 
 
 class Impatient:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import treeproof as tp
 from generators import THRESHOLDS, holds, random_forest, random_row
-from treeproof.query import Query, Stays, fix
+from treeproof.model.rows import as_row
+from treeproof.query.cells import discretise
+from treeproof.query.oracle import Query, Stays, fix
 
 
 def random_rule(rng: np.random.Generator, forest: tp.Forest) -> str:
@@ -44,11 +46,11 @@ def random_case(seed: int, vote: str, **options) -> tuple[tp.Explainer, list]:
 
 def sufficient(explainer: tp.Explainer, row, features, rules=None) -> bool:
     space = explainer.space
-    cells = space.discretise()
+    cells = discretise(space)
     if rules is not None:
         kept = [clause for i, clause in space.clauses if space.constraints[i].text in rules]
         cells = type(cells)(**{**vars(cells), "clauses": tuple(kept)})
-    point = space.cells(tp.rows.as_row(row, explainer.forest.columns))
+    point = space.cells(as_row(row, explainer.forest.columns))
     return holds(cells, Query(fix(cells, point, features), Stays(cells.label(point))))
 
 

@@ -13,7 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treeproof as tp
 from generators import random_forest, random_row
-from treeproof.query import Query, Stays, fix
+from treeproof.model.floats import FLOAT32
+from treeproof.model.rows import as_row
+from treeproof.query.cells import discretise
+from treeproof.query.oracle import Query, Stays, fix
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
@@ -23,8 +26,8 @@ def sufficient(explainer: tp.Explainer, row, features) -> bool:
     """Do these features force the label? By enumeration of all cells."""
     from generators import holds
 
-    cells = explainer.space.discretise()
-    point = explainer.space.cells(tp.rows.as_row(row, explainer.forest.columns))
+    cells = discretise(explainer.space)
+    point = explainer.space.cells(as_row(row, explainer.forest.columns))
     return holds(cells, Query(fix(cells, point, features), Stays(cells.label(point))))
 
 
@@ -73,8 +76,8 @@ def test_a_contrastive_explanation_has_a_witness_and_no_feature_can_be_left_out(
 @settings(max_examples=150, deadline=None)
 def test_a_target_is_reached_by_a_minimal_change_or_proved_unreachable(seed, vote):
     explainer, row = random_case(seed, vote)
-    cells = explainer.space.discretise()
-    point = explainer.space.cells(tp.rows.as_row(row, explainer.forest.columns))
+    cells = discretise(explainer.space)
+    point = explainer.space.cells(as_row(row, explainer.forest.columns))
     label = explainer.forest.predict([row])[0]
     for target in set(explainer.forest.classes.tolist()) - {label}:
         change = explainer.contrastive(row, target=target)
@@ -160,6 +163,6 @@ def test_numbers_within_the_printed_rule_keep_the_prediction(seed):
             edges = [row[feature]]
             for bound in (condition.low, condition.high):
                 if bound is not None:
-                    edges.append(float(tp.floats.FLOAT32.shortest(bound)))
+                    edges.append(float(FLOAT32.shortest(bound)))
             other[feature] = edges[rng.integers(len(edges))]
         assert explainer.forest.predict([other])[0] == why.label

@@ -20,10 +20,12 @@ import treeproof as tp
 from changing import random_case
 from generators import hard_forest
 from rules_by_enumeration import World
+from treeproof.model.rows import as_row
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query import Stays
-from treeproof.search.general import most_general
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.cells import discretise
+from treeproof.query.oracle import Stays
+from treeproof.search.most_general import most_general
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
@@ -31,7 +33,7 @@ votes = st.sampled_from(["majority", "mean"])
 
 def best_coverage(explainer: tp.Explainer, point: tuple[int, ...], rows: list[tuple[int, ...]]) -> int:
     """The most rows, given as cells, that a box around the point covers without a point of another label."""
-    forest = explainer.space.discretise()
+    forest = discretise(explainer.space)
     label = forest.label(point)
     bad = np.zeros(forest.n_cells, dtype=bool)
     weight = np.zeros(forest.n_cells, dtype=int)
@@ -56,7 +58,7 @@ def small_case(seed: int, vote: str, **options) -> tuple[World, list, list]:
     """A case of few boxes, and rows to cover."""
     while True:
         case = random_case(seed, vote, limited=False, **options)
-        if np.prod([n * (n + 1) // 2 for n in case.explainer.space.discretise().n_cells]) < 6000:
+        if np.prod([n * (n + 1) // 2 for n in discretise(case.explainer.space).n_cells]) < 6000:
             break
         seed += 1
     world = World(case)
@@ -66,7 +68,7 @@ def small_case(seed: int, vote: str, **options) -> tuple[World, list, list]:
 
 
 def cells(explainer: tp.Explainer, row: list) -> tuple[int, ...]:
-    return explainer.space.cells(tp.rows.as_row(row, explainer.forest.columns))
+    return explainer.space.cells(as_row(row, explainer.forest.columns))
 
 
 @given(seeds, votes)
@@ -124,7 +126,7 @@ class Tiring:
 def test_at_a_deadline_the_rule_is_right_and_the_bound_holds(seed):
     world, row, rows = small_case(seed, "majority")
     explainer = world.case.explainer
-    forest, point = explainer.space.discretise(), cells(explainer, row)
+    forest, point = discretise(explainer.space), cells(explainer, row)
     oracle = Tiring(forest, answers=int(np.random.default_rng(seed).integers(0, 12)))
     memory = Memory(forest, oracle, point, Stays(forest.label(point)))
     oracle.memory = memory

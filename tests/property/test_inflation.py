@@ -17,15 +17,17 @@ import treeproof as tp
 from changing import random_case
 from generators import cell_forests, hard_forest, holds, random_clauses
 from rules_by_enumeration import World, satisfied
-from treeproof.cells import CellForest
+from treeproof.model.rows import as_row
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
-from treeproof.query import Domain, Never, Query, Stays, fix
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Never, Query, Stays, fix
 from treeproof.search.inflation import widen
-from treeproof.search.memory import Memory
 from treeproof.search.minimal import abductive
+from treeproof.space.domains import Domain
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
@@ -46,7 +48,7 @@ def test_a_widened_rule_forces_the_label_and_nothing_can_be_added(seed, vote):
     assert list(world.widenings(why.rule, why.label)) == []
     for f, condition in zip(why.features, why.rule, strict=True):  # it is about this row
         feature = case.explainer.space.features[f]
-        cell = feature.cell(tp.rows.as_row(case.row, case.explainer.forest.columns).tolist())
+        cell = feature.cell(as_row(case.row, case.explainer.forest.columns).tolist())
         value = cell if feature.kind == "categorical" else np.float32(case.row[feature.columns[0]])
         assert satisfied(case, condition, np.array([value])).all()
 

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 import treeproof as tp
 from enumerated import World, random_world
 from generators import random_forest, random_row
-from treeproof.build import build_forest, leaf, split
-from treeproof.features import NumericFeature
-from treeproof.forest import Column, Sums
-from treeproof.space import Space
+from treeproof.model.build import build_forest, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.decision import Sums
+from treeproof.model.rows import as_row
+from treeproof.query.cells import discretise
+from treeproof.space.declare import declare
+from treeproof.space.features import NumericFeature
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -33,14 +36,14 @@ def test_cells_tell_everything_that_the_forest_sees(seed):
         missing=True,
         numbers=str(rng.choice(["float32", "float64"])),
     )
-    space = Space.of(forest)
-    cells = space.discretise()
+    space = declare(forest)
+    cells = discretise(space)
     for _ in range(15):
-        row = tp.rows.as_row(random_row(rng, forest), forest.columns, forest.floats)
+        row = as_row(random_row(rng, forest), forest.columns, forest.floats)
         point = space.cells(row)
         assert cells.label(point) == forest.predict_index([forest_row(forest, row)])[0]
         np.testing.assert_array_equal(space.row(point, near=row), row)
-        other = tp.rows.as_row(random_row(rng, forest), forest.columns, forest.floats)
+        other = as_row(random_row(rng, forest), forest.columns, forest.floats)
         near = space.row(point, near=other)
         assert space.cells(near) == point
         for f, feature in enumerate(space.features):
@@ -106,7 +109,7 @@ def test_missing_values_must_be_declared_unless_the_model_expects_them():
     with pytest.raises(tp.InputError, match=r"'c' must not be missing.*missing=\['c'\]"):
         three_ways(missing=["a"]).abductive([nan, 0, nan])
     assert three_ways(missing=["a", 2]).abductive([nan, 0, nan]).label == "high"
-    assert three_ways(missing="all").space.discretise().ordered == (True, True, False)
+    assert discretise(three_ways(missing="all").space).ordered == (True, True, False)
     data = [[nan, 0, 1], [1, 2, 3]]
     assert [f.missing for f in three_ways(data=data).space.features] == ["first", None, None]
     for bad in ("a", ["d"], [3], [None]):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import treeproof as tp
 from generators import THRESHOLDS, hard_forest, random_forest, random_row
-from treeproof.features import NumericFeature
-from treeproof.rules import Bounds, parse_condition
+from treeproof.space.features import NumericFeature
+from treeproof.space.grammar import Bounds, parse_condition
 
 seeds = st.integers(0, 2**32 - 1)
 COLOURS = ("red", "green", "blue", "grey")

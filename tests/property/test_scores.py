@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 import treeproof as tp
-from treeproof.build import leaf, split
-from treeproof.cells import exact_leaves, integer_scores, rounding_error
-from treeproof.forest import Sums
+from treeproof.model.build import leaf, split
+from treeproof.model.decision import Sums
+from treeproof.model.floats import FLOATS
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Entailed, Query, Stays
-from treeproof.space import Space
+from treeproof.query.cells import discretise
+from treeproof.query.oracle import Entailed, Query, Stays
+from treeproof.query.scores import exact_leaves, integer_scores, rounding_error
+from treeproof.space.declare import declare
 
 POOLS = {
     "near ties": [0.1, 0.2, 0.3, -0.1, 0.7, 1 / 3, 0.5, 0.0],
@@ -38,8 +40,8 @@ POOLS = {
 def random_case(rng: np.random.Generator, pool: list[float]) -> tp.Forest:
     """A tree for each column, one split each: every combination of leaves can be reached."""
     numbers = "float32" if rng.random() < 0.5 else "float64"
-    number = tp.floats.FLOATS[numbers].dtype
-    largest = tp.floats.FLOATS[numbers].largest
+    number = FLOATS[numbers].dtype
+    largest = FLOATS[numbers].largest
     n_trees, n = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     cut = rng.random() < 0.5
     n = int(rng.choice([n, n, 8])) if cut else n
@@ -132,7 +134,7 @@ def test_the_core_agrees_at_every_point_and_proves_what_holds(pool):
     for seed in range(25):
         rng = np.random.default_rng([seed, 7, *map(ord, pool)])
         forest = random_case(rng, POOLS[pool])
-        cells = Space.of(forest).discretise()
+        cells = discretise(declare(forest))
         oracle = NativeOracle(cells, tabulate=bool(seed % 2))
         points = list(itertools.product(range(2), repeat=forest.n_trees))
         with np.errstate(over="ignore"):

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import treeproof as tp
 from enumerated import SCALES, World, random_world, readable
+from treeproof.model.rows import as_row, as_rows
+from treeproof.query.cells import discretise
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=60, deadline=None)
@@ -183,7 +185,7 @@ def test_verdicts_and_audits(seed):
         readable(verdict)
         assert verdict.holds == world.sufficient(features)
         if not verdict.holds:
-            read = tp.rows.as_row(verdict.witness, world.forest.columns, world.floats)
+            read = as_row(verdict.witness, world.forest.columns, world.floats)
             assert world.forest.predict([list(verdict.witness)])[0] == verdict.witness_label != verdict.label
             assert all(read[f] == world.x[f] or np.isnan([read[f], world.x[f]]).all() for f in features)
     audit = world.explainer.audit([row], protected=["c0", "c2"])
@@ -220,7 +222,7 @@ def test_rules_are_reviewed_and_covered_as_they_are_stated(seed):
     assert review.holds == (not world.wrong()[inside].any())
     assert review.applies == bool(inside[world.same.all(axis=1)].all())
     if not review.holds:
-        read = tp.rows.as_row(review.counterexample, world.forest.columns, world.floats)
+        read = as_row(review.counterexample, world.forest.columns, world.floats)
         label = world.forest.predict([list(review.counterexample)])[0]
         assert label == review.counterexample_label != review.label
         for condition in rule:
@@ -256,9 +258,9 @@ def test_the_most_general_rule(seed):
 
 def _best(world: World, rows: list) -> int:
     """The most rows that domains around the row cover without an input of another label."""
-    forest, space = world.explainer.space.discretise(), world.explainer.space
+    forest, space = discretise(world.explainer.space), world.explainer.space
     home = space.cells(world.x)
-    read = tp.rows.as_rows(rows, world.forest.columns, world.floats)
+    read = as_rows(rows, world.forest.columns, world.floats)
     points = [space.cells(one) for one in read]
     bad = np.zeros(forest.n_cells, dtype=bool)
     for point in itertools.product(*map(range, forest.n_cells)):

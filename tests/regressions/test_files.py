@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError
-from treeproof.files import forest_from_json, forest_to_json, load_model
-from treeproof.forest import Column, Forest
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.files import forest_from_json, forest_to_json, load_model
+from treeproof.model.forest import Forest
 
 
 def example() -> Forest:

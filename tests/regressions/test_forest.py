@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from treeproof.build import build_forest, isin, leaf, split
 from treeproof.errors import ForestFormatError, InputError, TreeproofError
-from treeproof.forest import Column
-from treeproof.space import Space
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.space.declare import declare
 
 LARGEST = np.finfo(np.float32).max
 
@@ -69,4 +69,4 @@ def test_a_very_deep_tree_can_be_built():
 def test_a_kind_declared_twice_for_one_column_is_refused():
     forest = build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1])
     with pytest.raises(InputError, match="'a'"):
-        Space.of(forest, kinds={"a": "binary", 0: "real"})
+        declare(forest, kinds={"a": "binary", 0: "real"})

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from treeproof.errors import InputError, UnsupportedModelError
-from treeproof.importers import import_model
+from treeproof.model.importers import import_model
 
 
 def test_a_model_trained_with_missing_values_is_imported_without_a_numpy_warning():

@@ -8,9 +8,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from treeproof.errors import InputError
-from treeproof.forest import Column
-from treeproof.importers import import_model
-from treeproof.rows import as_row, as_rows
+from treeproof.model.columns import Column
+from treeproof.model.importers import import_model
+from treeproof.model.rows import as_row, as_rows
 
 
 def test_a_missing_value_in_a_list_is_not_called_infinite():

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import treeproof as tp
-from treeproof.build import build_forest, leaf, split
-from treeproof.cells import integer_scores, rounding_error
-from treeproof.forest import Column, Sums
+from treeproof.model.build import build_forest, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.decision import Sums
+from treeproof.query.scores import integer_scores, rounding_error
 
 
 def far_from_its_cuts(missing: str) -> tp.Explainer:

@@ -139,7 +139,7 @@ class TestMemory:
         resource = pytest.importorskip("resource")
         script = (
             "import resource, numpy as np, treeproof as tp\n"
-            "from treeproof.build import build_forest, leaf, split\n"
+            "from treeproof.model.build import build_forest, leaf, split\n"
             "def tree(level, j):\n"
             "    if level == 0: return leaf(j % 2)\n"
             "    return split(f'c{level}', j / 997, tree(level - 1, 2 * j), tree(level - 1, 2 * j + 1))\n"

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import (
+from treeproof.cli.options import (
     about,
     add_files,
     add_model,
@@ -25,6 +24,7 @@ from treeproof.cli.common import (
     undecided,
 )
 from treeproof.cli.output import OUT_HELP, audited, check_out, write_results
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import follow, say, shows_progress
 from treeproof.cli.table import Table
 from treeproof.explainer import Explainer

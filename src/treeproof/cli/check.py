@@ -9,14 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from treeproof import checker
-from treeproof.certificate import check
 from treeproof.checker import CheckError
 from treeproof.cli import codes
-from treeproof.cli.common import add_output, add_trust, section
+from treeproof.cli.options import add_output, add_trust, section
 from treeproof.cli.output import check_writable
 from treeproof.cli.show import say, say_card, terminal
 from treeproof.errors import InputError, TreeproofError
-from treeproof.files import FORMAT, write_whole
+from treeproof.model.files import FORMAT, write_whole
+from treeproof.proof.certificate import check
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import (
+from treeproof.cli.options import (
     add_files,
     add_model,
     add_search,
@@ -20,14 +19,15 @@ from treeproof.cli.common import (
     undecided,
 )
 from treeproof.cli.output import OUT_HELP, check_out, compared, write_results
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import say, shows_progress
 from treeproof.cli.table import Table, read_table
 from treeproof.cli.views import say_view
-from treeproof.compare import Comparison, compare
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
-from treeproof.files import load_model
-from treeproof.rows import is_missing
+from treeproof.model.files import load_model
+from treeproof.model.rows import is_missing
+from treeproof.questions.compare import Comparison, compare
 
 EXAMPLES = """
 treeproof compare old.json new.json data.csv

@@ -8,11 +8,11 @@ import time
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.common import add_output
+from treeproof.cli.options import add_output
 from treeproof.cli.show import line_text, say, terminal
 from treeproof.cli.views import Listing, say_view
-from treeproof.examples import heart_disease
 from treeproof.explainer import Explainer
+from treeproof.model.examples import heart_disease
 
 EXAMPLES = """
 treeproof demo

@@ -7,8 +7,7 @@ import json
 import sys
 
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import (
+from treeproof.cli.options import (
     about,
     add_encoding,
     add_files,
@@ -21,9 +20,10 @@ from treeproof.cli.common import (
     target_of,
 )
 from treeproof.cli.output import check_writable
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import say
 from treeproof.errors import InputError
-from treeproof.files import write_whole
+from treeproof.model.files import write_whole
 from treeproof.oracles.sat import to_drat
 
 EXAMPLES = """

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import about, add_files, add_model, add_search, add_target, load, section, target_of
+from treeproof.cli.options import about, add_files, add_model, add_search, add_target, load, section, target_of
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import follow, say
 from treeproof.cli.views import Listing
 from treeproof.explainer import Explainer

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import (
+from treeproof.cli.options import (
     about,
     add_files,
     add_model,
@@ -23,10 +22,11 @@ from treeproof.cli.common import (
     undecided,
 )
 from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import follow, say
 from treeproof.errors import InputError
-from treeproof.explanation import Abductive
-from treeproof.files import save_forest
+from treeproof.model.files import save_forest
+from treeproof.questions.abductive import Abductive
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7

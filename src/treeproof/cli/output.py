@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treeproof.compare import ComparedRow
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.explanation import Abductive, as_plain
-from treeproof.files import write_whole
+from treeproof.model.files import write_whole
+from treeproof.questions.abductive import Abductive
 from treeproof.questions.audit import AuditedRow
+from treeproof.questions.compare import ComparedRow
+from treeproof.questions.result import as_plain
 
 FORMATS = (".csv", ".json", ".parquet")
 OUT_HELP = "write the results there instead, as .csv, .json or .parquet; whole or not at all"

@@ -10,17 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from treeproof.certificate import fingerprint, model_text
 from treeproof.cli import codes
-from treeproof.cli.choose import add_rows, chosen_rows
-from treeproof.cli.common import add_files, add_model, add_search, add_target, count, load, section, target_of
+from treeproof.cli.options import add_files, add_model, add_search, add_target, count, load, section, target_of
 from treeproof.cli.output import check_writable
+from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.show import say, shows_progress
 from treeproof.cli.table import Table
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
-from treeproof.forest import Column
-from treeproof.reporting import check_page, report
+from treeproof.model.columns import Column
+from treeproof.proof.certificate import fingerprint, model_text
+from treeproof.show.report.report import check_page, report
 
 LIMIT = 50
 

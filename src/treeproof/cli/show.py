@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from treeproof.parallel import track
+from treeproof.questions.parallel import track
 
 Item = TypeVar("Item")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treeproof.errors import InputError, did_you_mean
-from treeproof.forest import Column, Label
+from treeproof.model.columns import Column, Label
 
 _MISSING = {"nan", "na", "none", "null", "?"}
 

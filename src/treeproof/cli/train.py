@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from treeproof.cli import codes
-from treeproof.cli.common import add_output, count, section
+from treeproof.cli.options import add_output, count, section
 from treeproof.cli.output import check_writable
 from treeproof.cli.show import say
 from treeproof.cli.table import as_labels, read_table
 from treeproof.errors import InputError, TreeproofError, did_you_mean
-from treeproof.files import load_model, save_model
+from treeproof.model.files import load_model, save_model
 
 EXAMPLES = """
 treeproof train data.csv
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from sklearn.ensemble import RandomForestClassifier  # only now: nobody else waits for them
     from sklearn.model_selection import train_test_split
 
-    from treeproof.majority import MajorityForestClassifier
+    from treeproof.model.majority import MajorityForestClassifier
 
     out = args.out or f"{Path(args.data).name.split('.')[0]}.json"
     _check_out(out, given=args.out is not None)

@@ -11,10 +11,11 @@ from functools import singledispatch
 from typing import Any
 
 from treeproof.cli.show import colour_of, line_text, say, say_card, say_panel, terminal, visible
-from treeproof.compare import ComparedRow, Comparison
-from treeproof.explanation import Abductive, Contrastive
+from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
+from treeproof.questions.compare import ComparedRow, Comparison
+from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.relevance import Relevance
 
 SHOWN = 20

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from treeproof.cells import CellForest
 from treeproof.errors import InputError
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
-from treeproof.query import Oracle
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Oracle
 
 ORACLES: dict[str, Callable[..., Oracle]] = {
     "native": NativeOracle,

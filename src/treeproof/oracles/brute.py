@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 
-from treeproof.cells import CellForest
-from treeproof.query import Answer, Entailed, Query, Refuted, Unknown, restricted, violates
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Unknown, restricted, violates
 
 
 class BruteOracle:

@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from treeproof import _core
 from treeproof._core import Cancel
-from treeproof.cells import CellForest, exact_leaves
 from treeproof.errors import UnsupportedQueryError
-from treeproof.forest import Sums
-from treeproof.query import Answer, Cells, Domain, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.model.decision import Sums
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query.scores import exact_leaves
+from treeproof.space.domains import Cells, Domain
 
-__all__ = ["Cancel", "Deletion", "Inflation", "NativeOracle", "PlainOracle", "Proof"]
+__all__ = ["Deletion", "Inflation", "NativeOracle", "PlainOracle", "Proof"]
 
 DEEPEST = 19_000
 _WORD = 64

@@ -14,17 +14,16 @@ from typing import Any, Literal
 from pysat.formula import CNF
 from pysat.solvers import Solver
 
-from treeproof.cells import CellForest
-from treeproof.encodings.cardinality import CARDINALITIES, Cardinality
-from treeproof.encodings.compact import CompactEncoder
-from treeproof.encodings.encoding import Encoder, Encoding, with_clauses
-from treeproof.encodings.paper import VOTES, PaperEncoder, Votes
-from treeproof.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted, solver_named
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
-from treeproof.query import (
+from treeproof.oracles.encodings.cardinality import CARDINALITIES, Cardinality
+from treeproof.oracles.encodings.compact import CompactEncoder
+from treeproof.oracles.encodings.encoding import Encoder, Encoding, with_clauses
+from treeproof.oracles.encodings.paper import VOTES, PaperEncoder, Votes
+from treeproof.oracles.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted, solver_named
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import (
     Answer,
     Claim,
-    Domain,
     Entailed,
     Query,
     Refuted,
@@ -33,6 +32,7 @@ from treeproof.query import (
     restricted,
     violates,
 )
+from treeproof.space.domains import Domain
 
 Preset = Literal["compact", "paper"]
 
@@ -60,12 +60,12 @@ class SatOracle:
 
     Examples
     --------
-    >>> from treeproof.examples import heart_disease
-    >>> from treeproof.query import Stays, fix
-    >>> from treeproof.space import Space
+    >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.oracle import Stays, fix
+    >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()
-    >>> space = Space.of(forest)
-    >>> cells, point = space.discretise(), space.cells(patient)
+    >>> space = declare(forest)
+    >>> cells, point = discretise(space), space.cells(patient)
     >>> SatOracle(cells).decide(Query(fix(cells, point, [0, 1, 2]), Stays(1)))
     Entailed(core=frozenset({0, 1, 2}), near_tie=False, clauses=frozenset())
     """
@@ -241,11 +241,11 @@ def to_dimacs(
 
     Examples
     --------
-    >>> from treeproof.examples import heart_disease
-    >>> from treeproof.query import Stays
-    >>> from treeproof.space import Space
-    >>> space = Space.of(heart_disease()[0])
-    >>> cells = space.discretise()
+    >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.oracle import Stays
+    >>> from treeproof.space.declare import declare
+    >>> space = declare(heart_disease()[0])
+    >>> cells = discretise(space)
     >>> text = to_dimacs(SatOracle(cells), Query(cells.full, Stays(1)), space.names)
     >>> for line in text.splitlines()[3:9]:
     ...     print(line)

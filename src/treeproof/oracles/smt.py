@@ -30,14 +30,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.cells import CellForest, Clause, exact_leaves
 from treeproof.errors import InternalError, MissingExtraError
-from treeproof.forest import LEAF
-from treeproof.query import (
+from treeproof.model.columns import LEAF
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import (
     Answer,
-    Cells,
     Claim,
-    Domain,
     Entailed,
     Query,
     Refuted,
@@ -47,6 +45,8 @@ from treeproof.query import (
     restricted,
     violates,
 )
+from treeproof.query.scores import exact_leaves
+from treeproof.space.domains import Cells, Clause, Domain
 
 Box = Mapping[int, Domain]
 """Domains of the features that are restricted; all other features are free."""
@@ -66,11 +66,11 @@ class SmtOracle:
 
     Examples
     --------
-    >>> from treeproof.examples import heart_disease
-    >>> from treeproof.query import fix
-    >>> from treeproof.space import Space
+    >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.oracle import fix
+    >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()
-    >>> cells = Space.of(forest).discretise()
+    >>> cells = discretise(declare(forest))
     >>> oracle = SmtOracle(cells)
     >>> oracle.decide(Query(fix(cells, (1, 0, 1, 0), [0, 2]), Stays(1)))
     Entailed(core=frozenset({0, 2}), near_tie=False, clauses=frozenset())
@@ -267,11 +267,11 @@ def to_smtlib(
 
     Examples
     --------
-    >>> from treeproof.examples import heart_disease
-    >>> from treeproof.query import fix
-    >>> from treeproof.space import Space
+    >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.oracle import fix
+    >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()
-    >>> cells = Space.of(forest).discretise()
+    >>> cells = discretise(declare(forest))
     >>> query = Query(fix(cells, (1, 0, 1, 0), [0, 2]), Stays(1))
     >>> print(*to_smtlib(SmtOracle(cells), query, forest.column_names).splitlines()[-3:], sep="\n")
     ; chest-pain: cells [1]

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from treeproof.explanation import Result, Statistics, Value, _card, _near_ties, _under, as_plain
-from treeproof.forest import Label
-from treeproof.query import Stays
-from treeproof.questions.listing import check_limit
+from treeproof.model.columns import Label, Value
+from treeproof.query.context import Instance, Setting
+from treeproof.query.oracle import Stays
+from treeproof.query.tally import Statistics
+from treeproof.questions.enumerate import check_limit
+from treeproof.questions.result import Result, _card, _near_ties, _under, as_plain
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
-from treeproof.setting import Instance, Setting
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,7 +94,7 @@ class Attribution(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the shares as bars; return the axes. See `treeproof.plots.attribution`."""
-        from treeproof import plots
+        from treeproof.show import plots
 
         return plots.attribution(self, ax)
 

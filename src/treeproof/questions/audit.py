@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.explanation import Abductive, Changed, Result, Statistics, Value, _card, as_plain
-from treeproof.forest import Label
-from treeproof.oracles.native import Cancel
-from treeproof.parallel import run_parallel
-from treeproof.query import Refuted, Stays, Unknown
-from treeproof.questions.why import make_abductive
-from treeproof.rows import as_rows
+from treeproof.model.columns import Label, Value
+from treeproof.model.rows import as_rows
+from treeproof.query.context import Instance, Setting, check_timeout
+from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
+from treeproof.query.tally import Statistics
+from treeproof.questions.abductive import Abductive, make_abductive
+from treeproof.questions.parallel import run_parallel
+from treeproof.questions.result import Changed, Result, _card, as_plain
 from treeproof.search.minimal import abductive, contrastive
-from treeproof.setting import Instance, Setting, check_timeout
 
 _SHOWN = 10
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.setting import Setting
+from treeproof.query.context import Setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from treeproof.errors import InputError
-from treeproof.explanation import Result, _card
-from treeproof.region import Region, read_conditions
-from treeproof.rows import as_rows
-from treeproof.setting import Instance, Setting
+from treeproof.model.rows import as_rows
+from treeproof.query.context import Instance, Setting
+from treeproof.questions.result import Result, _card
+from treeproof.space.region import Region, read_conditions
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,8 +1,8 @@
 """Where a change may lead and how far that is: limits on the features, and exact distances.
 
 A limit speaks of new values. A feature may always keep the value that it has, also one outside its limits; if it
-changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.region`: the
-value that is shown keeps them digit by digit.
+changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.space.region`:
+the value that is shown keeps them digit by digit.
 
 The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another
 named value is 1 divided by the scale. A number that gets lost or found moves by the span of the forest's cuts.
@@ -20,14 +20,16 @@ from typing import Any
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Changed, Value
-from treeproof.features import NumericFeature, ValueFeature
-from treeproof.forest import LEAF, Forest, Label, Rows
-from treeproof.query import Cells, Domain, Refuted
-from treeproof.region import Region, Restriction
-from treeproof.rules import Bounds, Interval, rounded
+from treeproof.model.columns import LEAF, Label, Rows, Value
+from treeproof.model.forest import Forest
+from treeproof.query.context import Instance, Setting
+from treeproof.query.oracle import Refuted
+from treeproof.questions.result import Changed
 from treeproof.search.closest import Costs
-from treeproof.setting import Instance, Setting
+from treeproof.space.domains import Cells, Domain
+from treeproof.space.features import NumericFeature, ValueFeature
+from treeproof.space.grammar import Bounds, Interval, rounded
+from treeproof.space.region import Region, Restriction
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from treeproof.certificate import Certificate, certify, certify_change
 from treeproof.errors import UnsupportedQueryError
-from treeproof.explanation import (
-    Changed,
-    Result,
-    Statistics,
-    Value,
-    _card,
-    _near_ties,
-    _under,
-    as_plain,
-)
-from treeproof.forest import Label
-from treeproof.query import Refuted, Stays, fix
+from treeproof.model.columns import Label, Value
+from treeproof.proof.certificate import Certificate, certify, certify_change
+from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.oracle import Refuted, Stays, fix
+from treeproof.query.tally import Statistics
+from treeproof.questions.result import Changed, Result, _card, _near_ties, _under, as_plain
 from treeproof.search.relevance import Relevances, find_relevances
-from treeproof.setting import Instance, Setting, deadline_after
 
 Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
 

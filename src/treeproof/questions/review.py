@@ -10,13 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import Abductive, Changed, Result, Statistics, Value, _card, _near_ties, _under, as_plain
-from treeproof.forest import Label
-from treeproof.query import Cells, Entailed, Never, Refuted, Stays, Unknown
-from treeproof.region import Region, Restriction, at_home, read_conditions
-from treeproof.rows import as_row
+from treeproof.model.columns import Label, Value
+from treeproof.model.rows import as_row
+from treeproof.query.context import Instance, Setting
+from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
+from treeproof.query.tally import Statistics
+from treeproof.questions.abductive import Abductive
+from treeproof.questions.result import Changed, Result, _card, _near_ties, _under, as_plain
 from treeproof.search.loosen import Chosen, Conditions
-from treeproof.setting import Instance, Setting
+from treeproof.space.domains import Cells
+from treeproof.space.region import Region, Restriction, at_home, read_conditions
 
 
 @dataclass(frozen=True, slots=True)

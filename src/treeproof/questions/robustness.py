@@ -11,24 +11,16 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from treeproof.errors import InputError, InternalError
-from treeproof.explanation import (
-    Changed,
-    Result,
-    Scales,
-    Statistics,
-    Value,
-    _card,
-    _near_ties,
-    as_plain,
-)
-from treeproof.forest import Label
-from treeproof.query import Entailed, Refuted
+from treeproof.model.columns import Label, Value
+from treeproof.query.cache import Memory
+from treeproof.query.context import Setting
+from treeproof.query.oracle import Entailed, Refuted
+from treeproof.query.tally import Statistics
 from treeproof.questions.moves import Moves, as_float, joined
+from treeproof.questions.result import Changed, Result, Scales, _card, _near_ties, as_plain
 from treeproof.search.closest import Closest, Costs, closest, closest_maximum
-from treeproof.search.memory import Memory
 from treeproof.search.minimal import contrastive
 from treeproof.search.minimum import minimum_contrastive
-from treeproof.setting import Setting
 
 Norm = Literal["linf", "l1", "l0"]
 
@@ -214,7 +206,7 @@ class Robustness(Result):
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
-        from treeproof import plots
+        from treeproof.show import plots
 
         return plots.changes(self, data, ax)
 

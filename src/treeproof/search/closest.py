@@ -20,8 +20,9 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from treeproof.query import Answer, Domain, Entailed, Refuted, Unknown
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
+from treeproof.space.domains import Domain
 
 Costs = Mapping[int, Mapping[int, int]]
 """Feature to cell to cost: the features that may change, the cells that each may take, and what each cell costs.

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from treeproof.query import Entailed, Refuted, expired
-from treeproof.search.chart import Chart
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Refuted, expired
+from treeproof.search.map_solver import Chart
 from treeproof.search.minimal import Change
 
 

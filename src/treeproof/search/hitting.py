@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from pysat.card import ITotalizer
 
-from treeproof.query import expired
-from treeproof.search.chart import Chart
+from treeproof.query.oracle import expired
+from treeproof.search.map_solver import Chart
 
 _SOLVER = "glucose4"
 _EFFORT = 20  # conflicts to find out whether a core does without one of its wishes

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Domain, Entailed, Refuted, Stays, expired
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Refuted, Stays, expired
+from treeproof.space.domains import Domain
 
 
 @dataclass(frozen=True, slots=True)

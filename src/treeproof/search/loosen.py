@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from treeproof.query import Answer, Domain, Entailed, Refuted, Unknown
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
+from treeproof.space.domains import Domain
 
 Domains = tuple[Domain, ...]
 Chosen = frozenset[int]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from treeproof.query import Entailed, Unknown, expired
-from treeproof.search.chart import Chart
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Unknown, expired
+from treeproof.search.map_solver import Chart
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 
 

@@ -17,8 +17,8 @@ from typing import Literal
 
 from treeproof.errors import InternalError
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Entailed, Refuted, Stays, Unknown, expired, violates
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Refuted, Stays, Unknown, expired, violates
 
 Status = Literal["minimum", "minimal", "sound"]
 """What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from treeproof.query import Entailed, Refuted, Unknown, expired
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets
-from treeproof.search.memory import Memory
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 
 Found = TypeVar("Found", Sufficient, Change)

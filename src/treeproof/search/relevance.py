@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treeproof.query import Refuted, Unknown, expired
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Refuted, Unknown, expired
 from treeproof.search.marco import enumerate_minimal
-from treeproof.search.memory import Memory
 from treeproof.search.minimal import Sufficient, abductive
 
 

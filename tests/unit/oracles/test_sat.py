@@ -12,17 +12,17 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from generators import cell_forests, holds, random_forest, random_query
-from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import CellForest
-from treeproof.encodings.cardinality import CARDINALITIES
-from treeproof.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
-from treeproof.examples import heart_disease
-from treeproof.forest import Column
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.examples import heart_disease
 from treeproof.oracles import sat
+from treeproof.oracles.encodings.cardinality import CARDINALITIES
+from treeproof.oracles.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted
 from treeproof.oracles.sat import SatOracle, to_dimacs
-from treeproof.query import Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
-from treeproof.space import Space
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
+from treeproof.space.declare import declare
 
 # Options of the oracle, and the number of random forests that it is tried on with them.
 OPTIONS: list[tuple[dict[str, Any], int]] = [
@@ -60,7 +60,7 @@ def hard_forest() -> CellForest:
         return split(f"c{rng.integers(40)}", 0.5, node(level - 1), node(level - 1))
 
     trees = [node(5) for _ in range(81)]
-    return Space.of(build_forest(trees, columns=[f"c{j}" for j in range(40)], classes=[0, 1])).discretise()
+    return discretise(declare(build_forest(trees, columns=[f"c{j}" for j in range(40)], classes=[0, 1])))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_kinds_and_groups_of_columns(preset):
     for i in range(200):
         rng = np.random.default_rng([31, i])
         forest = random_forest(rng, n_columns=6, n_classes=int(rng.integers(2, 5)), depth=4)
-        space = Space.of(forest, kinds={"c0": "binary", "c1": "ordinal"}, one_hot={"group": ["c2", "c3", "c4"]})
-        oracle = SatOracle(space.discretise(), preset=preset)
+        space = declare(forest, kinds={"c0": "binary", "c1": "ordinal"}, one_hot={"group": ["c2", "c3", "c4"]})
+        oracle = SatOracle(discretise(space), preset=preset)
         outcomes |= {check(oracle, random_query(rng, oracle.forest)) for _ in range(4)}
     assert outcomes == {Entailed, Refuted}
 
@@ -93,17 +93,19 @@ def test_kinds_and_groups_of_columns(preset):
 @pytest.mark.parametrize("claim", [Stays(0), Stays(1), Never(0), Never(1)])
 def test_sets_that_are_empty_or_everything(preset, claim):
     colours = ("red", "green", "blue")
-    forest = Space.of(
-        build_forest(
-            [
-                isin("colour", [], 0, isin("colour", ["red", "green"], 1, 0)),
-                isin("colour", colours, isin("colour", ["blue"], 1, 0), 0),
-                leaf(0),
-            ],
-            columns=[Column("colour", colours), "unused"],
-            classes=[0, 1],
+    forest = discretise(
+        declare(
+            build_forest(
+                [
+                    isin("colour", [], 0, isin("colour", ["red", "green"], 1, 0)),
+                    isin("colour", colours, isin("colour", ["blue"], 1, 0), 0),
+                    leaf(0),
+                ],
+                columns=[Column("colour", colours), "unused"],
+                classes=[0, 1],
+            )
         )
-    ).discretise()
+    )
     oracle = SatOracle(forest, preset=preset)
     for cells in [{0}, {1}, {2}, {0, 1}, {0, 2}, {0, 1, 2}]:
         query = Query((forest.only(0, cells), forest.full[1]), claim)
@@ -112,7 +114,7 @@ def test_sets_that_are_empty_or_everything(preset, claim):
 
 @pytest.mark.parametrize("preset", ["compact", "paper"])
 def test_a_forest_of_one_class_cannot_answer_anything_else(preset):
-    forest = Space.of(build_forest([split("x", 0, 0, 0), leaf(0)], columns=["x"], classes=[0])).discretise()
+    forest = discretise(declare(build_forest([split("x", 0, 0, 0), leaf(0)], columns=["x"], classes=[0])))
     oracle = SatOracle(forest, preset=preset)
     for domains in (forest.full, fix(forest, (1,), [0])):
         assert oracle.decide(Query(domains, Stays(0))) == Entailed(frozenset())
@@ -122,8 +124,8 @@ def test_a_forest_of_one_class_cannot_answer_anything_else(preset):
 @pytest.mark.parametrize("preset", ["compact", "paper"])
 def test_the_running_example(preset):
     forest, patient = heart_disease()
-    space = Space.of(forest)
-    cells, point = space.discretise(), space.cells(patient)
+    space = declare(forest)
+    cells, point = discretise(space), space.cells(patient)
     oracle = SatOracle(cells, preset=preset)
     assert oracle.decide(Query(fix(cells, point, [0, 2, 1]), Stays(1))) == Entailed(frozenset({0, 1, 2}))
     free = oracle.decide(Query(fix(cells, point, [0, 3]), Stays(1)))
@@ -180,19 +182,19 @@ def test_the_same_questions_get_the_same_answers_again():
     ],
 )
 def test_options_are_checked(options, message):
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     with pytest.raises(InputError) as caught:
         SatOracle(forest, **options)
     assert message in str(caught.value)
 
 
 def test_short_names_of_solvers_are_taken():
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     assert isinstance(SatOracle(forest, solver="g4").decide(Query(forest.full, Stays(1))), Refuted)
 
 
 def test_mean_vote_is_refused_and_the_message_says_what_takes_it():
-    forest = Space.of(heart_disease()[0].with_vote("mean")).discretise()
+    forest = discretise(declare(heart_disease()[0].with_vote("mean")))
     with pytest.raises(UnsupportedQueryError, match="mean vote") as caught:
         SatOracle(forest)
     assert all(word in str(caught.value) for word in ("'native'", "'smt'", "vote='majority'"))
@@ -213,7 +215,7 @@ def test_the_deadline_is_kept_and_the_oracle_stays_usable(preset):
 
 
 def test_a_deadline_in_the_past_is_unknown_and_one_that_never_comes_is_none():
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     oracle = SatOracle(forest)
     for past in (-math.inf, 0.0, time.monotonic()):
         assert oracle.decide(Query(forest.full, Stays(1), past)) == Unknown("deadline")
@@ -221,7 +223,7 @@ def test_a_deadline_in_the_past_is_unknown_and_one_that_never_comes_is_none():
 
 
 def test_a_busy_oracle_does_not_keep_others_waiting_past_their_deadline():
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     oracle = SatOracle(forest)
     with oracle._lock:
         assert oracle.decide(Query(forest.full, Stays(1), time.monotonic() + 0.05)) == Unknown("deadline")
@@ -229,7 +231,7 @@ def test_a_busy_oracle_does_not_keep_others_waiting_past_their_deadline():
 
 
 def test_a_solver_that_cannot_be_stopped_takes_no_deadline():
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     assert not can_be_interrupted("cadical153")
     oracle = SatOracle(forest, solver="cadical153")
     assert isinstance(oracle.decide(Query(forest.full, Stays(1))), Refuted)
@@ -239,7 +241,7 @@ def test_a_solver_that_cannot_be_stopped_takes_no_deadline():
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
 def test_whatever_escapes_from_a_solver_does_not_spoil_the_oracle(monkeypatch, raised):
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     oracle = SatOracle(forest)
     query = Query(forest.full, Stays(1))
     oracle.decide(query)
@@ -257,7 +259,7 @@ def test_whatever_escapes_from_a_solver_does_not_spoil_the_oracle(monkeypatch, r
 
 
 def test_a_model_that_does_not_refute_the_query_is_never_returned(monkeypatch):
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     oracle = SatOracle(forest)
     monkeypatch.setattr(sat, "violates", lambda claim, label: False)
     with pytest.raises(InternalError, match="please report"):
@@ -288,7 +290,7 @@ def test_deletion_in_a_steady_order_is_met_by_small_cores():
     """Features that are freed in the same order for each instance move to the end of the assumptions."""
     rng = np.random.default_rng(2)
     trees = [split(f"c{j}", 0.5, 0, 1) for j in rng.permutation(9).tolist()]
-    forest = Space.of(build_forest(trees, columns=[f"c{j}" for j in range(9)], classes=[0, 1])).discretise()
+    forest = discretise(declare(build_forest(trees, columns=[f"c{j}" for j in range(9)], classes=[0, 1])))
     oracle, point = SatOracle(forest), (0,) * 9
     order = rng.permutation(9).tolist()
     for _ in range(2):
@@ -319,8 +321,8 @@ def test_dimacs_is_satisfiable_iff_the_query_is_refuted(preset):
 
 
 def test_dimacs_names_what_variables_mean():
-    space = Space.of(heart_disease()[0])
-    forest = space.discretise()
+    space = declare(heart_disease()[0])
+    forest = discretise(space)
     query = Query(fix(forest, (1, 0, 1, 0), [3]), Stays(1))
     paper = SatOracle(forest, preset="paper")
     lines = to_dimacs(paper, query, describe=lambda feature, domain: f"{space.names[feature]} <= 75").splitlines()
@@ -333,7 +335,7 @@ def test_dimacs_names_what_variables_mean():
 
 
 def test_size_is_that_of_the_formula_without_an_instance():
-    forest = Space.of(heart_disease()[0]).discretise()
+    forest = discretise(declare(heart_disease()[0]))
     for preset in ("compact", "paper"):
         oracle = SatOracle(forest, preset=preset)
         read = CNF(from_string=to_dimacs(oracle, Query(forest.full, Stays(1))))

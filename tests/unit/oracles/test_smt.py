@@ -15,13 +15,15 @@ import pytest
 import z3
 
 from generators import cell_forests, holds, random_query
-from treeproof.build import build_forest, isin, leaf, split
-from treeproof.cells import CellForest, rounding_error
 from treeproof.errors import MissingExtraError
-from treeproof.forest import Column, Forest
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.forest import Forest
 from treeproof.oracles.smt import SmtOracle, to_smtlib
-from treeproof.query import Answer, Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
-from treeproof.space import Space
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Answer, Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
+from treeproof.query.scores import rounding_error
+from treeproof.space.declare import declare
 
 
 def check(forest: CellForest, query: Query, answer: Answer) -> None:
@@ -394,8 +396,8 @@ def test_smtlib_text_lets_near_ties_in_and_says_so():
 def test_smtlib_text_is_readable():
     trees = [split("a", 0.5, "no", "yes"), isin("b", ["u", "v"], "yes", "no")]
     built = build_forest(trees, columns=["a", Column("b", ("u", "v", "w"))], classes=["no", "yes"])
-    space = Space.of(built)
-    forest = space.discretise()
+    space = declare(built)
+    forest = discretise(space)
     query = Query((range(1), forest.full[1]), Stays(0))
     text = to_smtlib(SmtOracle(forest), query, space.names, lambda f, domain: f"{space.names[f]} in {sorted(domain)}")
     assert (
@@ -472,4 +474,4 @@ def solve(text: str) -> Any:
 
 
 def cells(forest: Forest) -> CellForest:
-    return Space.of(forest).discretise()
+    return discretise(declare(forest))

@@ -9,9 +9,9 @@ import pytest
 
 from generators import cell_forests
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query import Query, Refuted, Stays, Unknown
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Query, Refuted, Stays, Unknown
 from treeproof.search.closest import _falls_then_rises, _Line, closest, closest_maximum
-from treeproof.search.memory import Memory
 
 
 class Silent:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from generators import cell_forests
-from treeproof.build import build_forest, split
-from treeproof.cells import CellForest
+from treeproof.model.build import build_forest, split
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query import Answer, Query, Stays, Unknown
-from treeproof.search import diverse, general, hitting, inflation, marco, minimal, minimum, relevance
-from treeproof.search.memory import Memory
-from treeproof.space import Space
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Answer, Query, Stays, Unknown
+from treeproof.search import diverse, hitting, inflation, marco, minimal, minimum, relevance
+from treeproof.search import most_general as general
+from treeproof.space.declare import declare
 
 SEARCHES = [diverse, general, hitting, inflation, marco, minimal, minimum, relevance]
 
@@ -192,7 +193,7 @@ def test_a_minimum_at_the_deadline_is_a_set_that_does_with_a_bound_that_holds(ab
 def test_the_shortest_of_several_tries_is_the_first_best_of_those_before_the_deadline(clock):
     """The label rests on a alone, or on b and c, or on b and d."""
     tree = split("a", 0, split("b", 0, 0, split("c", 0, split("d", 0, 0, 1), 1)), 1)
-    forest = Space.of(build_forest([tree], columns=list("abcd"), classes=[0, 1])).discretise()
+    forest = discretise(declare(build_forest([tree], columns=list("abcd"), classes=[0, 1])))
     orders = [(0, 3, 1, 2), (0, 2, 1, 3), (1, 2, 3, 0), (3, 2, 1, 0)]
     expected = [{1, 2}, {1, 2}, {0}, {0}]
     for looks in range(len(orders)):

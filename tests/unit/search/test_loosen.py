@@ -8,10 +8,11 @@ import numpy as np
 
 from generators import cell_forests, holds
 from oracles_for_tests import Giving
-from treeproof.cells import CellForest
-from treeproof.query import Domain, Entailed, Query, Refuted, Stays
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import Entailed, Query, Refuted, Stays
 from treeproof.search.loosen import Chosen, Conditions
-from treeproof.search.memory import Memory
+from treeproof.space.domains import Domain
 
 
 class Case:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from generators import cell_forests, random_clauses
-from treeproof.build import build_forest, leaf, split
-from treeproof.cells import CellForest
+from treeproof.model.build import build_forest, leaf, split
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
-from treeproof.query import Never, Query, Refuted, Stays, Unknown, violates
-from treeproof.search.memory import Memory
+from treeproof.query.cache import Memory
+from treeproof.query.cells import CellForest, discretise
+from treeproof.query.oracle import Never, Query, Refuted, Stays, Unknown, violates
 from treeproof.search.minimal import _put_back, abductive, contrastive
-from treeproof.space import Space
+from treeproof.space.declare import declare
 
 
 class Silent:
@@ -31,7 +31,7 @@ class Silent:
 def sum_of(*names: str, clauses=()) -> CellForest:
     """Class 1 iff most of these columns are above 0; each has two cells."""
     forest = build_forest([split(name, 0, 0, 1) for name in names], columns=sorted(set(names)), classes=[0, 1])
-    return replace(Space.of(forest).discretise(), clauses=clauses)
+    return replace(discretise(declare(forest)), clauses=clauses)
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -95,7 +95,7 @@ def test_a_feature_is_put_back_without_a_question_where_that_is_sure(native):
 
 def test_sums_that_may_be_rounded_are_left_to_the_oracle():
     trees = [split(name, 0, leaf([0.7, 0.3]), leaf([0.3, 0.7])) for name in "abc"]
-    forest = Space.of(build_forest(trees, columns=list("abc"), classes=[0, 1], vote="mean")).discretise()
+    forest = discretise(declare(build_forest(trees, columns=list("abc"), classes=[0, 1], vote="mean")))
     assert forest.band > 0
     memory = Memory(forest, BruteOracle(forest), (1, 1, 1), Stays(1))
     assert _put_back(memory, Refuted((0, 0, 0), 0), 1) is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.query import Refuted
+from treeproof.query.oracle import Refuted
 from treeproof.search.minimal import Change, Sufficient
 from treeproof.search.minimum import _minimum
 

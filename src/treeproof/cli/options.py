@@ -1,0 +1,259 @@
+"""What commands share: how a question is put on the command line, and what is read for it.
+
+An option has one name, one help text and one place in the help of every command that has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from treeproof.cli.show import say
+from treeproof.cli.table import Table, read_table
+from treeproof.cli.views import say_view
+from treeproof.errors import InputError, did_you_mean
+from treeproof.explainer import Explainer
+from treeproof.model.files import load_model
+from treeproof.model.importers import import_model
+from treeproof.oracles import ORACLES
+from treeproof.questions.abductive import Abductive
+from treeproof.questions.contrastive import Contrastive, Contrastives
+from treeproof.questions.most_general import MostGeneral
+from treeproof.questions.result import is_open
+
+MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
+DATA_HELP = "CSV file with a header that names the model's columns"
+TABLES = (".csv", ".tsv", ".gz", ".data")
+MODELS = (".json", ".ubj", ".lgb", ".skops", ".pkl", ".pickle", ".joblib")
+
+
+def section(parser: argparse.ArgumentParser, title: str) -> Any:
+    """Return the part of the help with this title; options may come to it from several places."""
+    for group in parser._action_groups:
+        if group.title == title:
+            return group
+    return parser.add_argument_group(title)
+
+
+def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
+    """Positional arguments: the model or models, each with its help text, and the data."""
+    for name, text in (models or {"model": MODEL_HELP}).items():
+        parser.add_argument(name, metavar=name.upper(), help=text)
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+
+
+def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
+    """The files, the model's options and, unless there is none, the target."""
+    add_files(parser)
+    if target:
+        add_target(parser)
+    add_model(parser)
+
+
+def add_target(parser: argparse.ArgumentParser, title: str = "question") -> None:
+    """The class of a "why not?"."""
+    section(parser, title).add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
+
+
+def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
+    """Options that say what is explained: which function of the model, over which inputs."""
+    model = section(parser, "model")
+    add_trust(model)
+    model.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
+    claim = model.add_mutually_exclusive_group()
+    claim.add_argument(
+        "--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P"
+    )
+    claim.add_argument(
+        "--confidence",
+        type=float,
+        metavar="P",
+        help="explain a class only if its probability is >= P, else 'uncertain'",
+    )
+    claim.add_argument(
+        "--cut", type=float, nargs="+", metavar="SCORE", help="explain between which of these a regressor's score lies"
+    )
+    if within:
+        claim.add_argument(
+            "--within",
+            type=float,
+            metavar="DISTANCE",
+            help="explain why a regressor's score stays so close to its prediction",
+        )
+    inputs = section(parser, "inputs")
+    inputs.add_argument(
+        "--missing", nargs="*", metavar="COLUMN", help="numeric columns that may be missing (alone: all that can be)"
+    )
+    inputs.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
+    inputs.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
+    inputs.add_argument(
+        "--one-hot",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN,COLUMN,...",
+        help="columns of which exactly one is 1, as one feature; may be repeated",
+    )
+    inputs.add_argument(
+        "--constraints", metavar="FILE", help="rules between features, one on each line: if A = 1 then B <= 3"
+    )
+    inputs.add_argument("--observed", action="store_true", help="keep features in the ranges of the data")
+
+
+def add_trust(group: Any) -> None:
+    """Consent to a pickle."""
+    group.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
+
+
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    """Options of the SAT encoding."""
+    search = section(parser, "search")
+    search.add_argument("--preset", choices=["paper", "compact"], help="encoding of the sat oracle")
+    search.add_argument("--solver", metavar="NAME", help="PySAT solver of the sat oracle")
+    search.add_argument("--cardinality", metavar="NAME", help="PySAT cardinality encoding of the sat oracle")
+
+
+def add_search(
+    parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
+) -> None:
+    """Options of a search (deadline, order, threads, oracle) and of what is printed."""
+    search = section(parser, "search")
+    search.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
+    if order:
+        search.add_argument(
+            "--order",
+            choices=["importance", "index"],
+            default="importance",
+            help="which features are tried for removal first (default: least important)",
+        )
+    if jobs:
+        search.add_argument("--jobs", type=int, metavar="N", help="threads; -1 is one for each core (default: 1)")
+    search.add_argument("--oracle", choices=list(ORACLES), default="native", help="who proves (default: %(default)s)")
+    add_encoding(parser)
+    add_output(parser, out=out)
+
+
+def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> None:
+    """Options of what is printed, the same for every command; `out` is the help text of --out, if there is one."""
+    output = section(parser, "output")
+    if out:
+        output.add_argument("--out", metavar="FILE", help=out)
+    output.add_argument("--json", action="store_true", help="one JSON object on a line for each result")
+    output.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
+
+
+def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
+    """Write a result, as JSON on request."""
+    if args.json:
+        say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
+    else:
+        say_view(result, None if row is None else f"row {row}")
+
+
+def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
+    """Return the explainer and the rows that the options ask for."""
+    check_order([args.model], args.data)
+    model = load_model(args.model, trust=args.trust)
+    table = read_table(args.data)
+    return make_explainer(args, model, table, oracle), table
+
+
+def check_order(models: Sequence[str], data: str) -> None:
+    """Raise InputError if the data stand where a model should, and a model where the data should."""
+    swapped = [model for model in models if Path(model).suffix.lower() in TABLES]
+    if swapped and Path(data).suffix.lower() in MODELS:
+        raise InputError(
+            f"The model comes first, then the data. {swapped[0]} looks like data and {data} like a model: swap them."
+        )
+
+
+def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
+    """Return the explainer of a model that the options ask for."""
+    kinds: Any = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
+    both = set(args.binary) & set(args.ordinal)
+    if both:
+        raise InputError(f"A column is binary or ordinal, not both. Got {sorted(both)} in both.")
+    one_hot = {}
+    for group in args.one_hot:
+        name, _, columns = group.partition("=")
+        if not name or not columns:
+            raise InputError(f"--one-hot must look like NAME=COLUMN,COLUMN,... Got {group!r}.")
+        one_hot[name] = columns.split(",")
+    options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
+    if not options and hasattr(args, "oracle"):
+        for name in sat_options(args):
+            raise InputError(f"--{name} goes with --oracle sat.")
+    if getattr(args, "verify", False):
+        options["verify"] = True
+    options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
+    if args.missing is not None:
+        options["missing"] = args.missing or "all"
+    if args.constraints:
+        options["constraints"] = args.constraints
+    if args.observed:
+        columns = import_model(model, vote=args.vote).columns
+        options |= {"data": [table.row(i, columns) for i in range(len(table.rows))], "domain": "observed"}
+    return Explainer(model, vote=args.vote, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+
+
+def about(args: argparse.Namespace, explainer: Explainer, x: Any) -> Explainer:
+    """Return the explainer for one row: with --within, the one for scores around its own."""
+    return explainer if args.within is None else explainer.around(x, args.within)
+
+
+def sat_options(args: argparse.Namespace) -> dict[str, str]:
+    """Return the options of the SAT oracle that were given."""
+    chosen = {"preset": args.preset, "solver": args.solver, "cardinality": args.cardinality}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def target_of(args: argparse.Namespace, explainer: Explainer) -> Any:
+    """Return the class that the text names: labels are compared as they are printed."""
+    if args.target is None:
+        return None
+    labels = explainer.forest.classes.tolist()
+    for label in labels:
+        if str(label) == args.target:
+            return label
+    near = did_you_mean(args.target, map(str, labels))
+    raise InputError(f"--target must be one of {labels}, the classes of {args.model}. Got {args.target!r}.{near}")
+
+
+def count(n: int, thing: str, things: str = "") -> str:
+    """Return a number of things in words.
+
+    >>> count(1, "row"), count(2, "row"), count(2, "class", "classes")
+    ('1 row', '2 rows', '2 classes')
+    """
+    return f"{n} {thing}" if n == 1 else f"{n} {things or thing + 's'}"
+
+
+def undecided(results: Iterable[Any]) -> int:
+    """Return how many results the deadline left open in any respect: those that say that the time was up."""
+    return sum(map(_is_open, results))
+
+
+def _is_open(result: Any) -> bool:
+    if isinstance(result, Abductive | Contrastive):
+        return is_open(result)
+    if result.status in ("sound", "unknown", "bounds", "incomplete"):
+        return True
+    if isinstance(result, MostGeneral):
+        return bool(result.rule) and not result.widest
+    return isinstance(result, Contrastives) and undecided(result.changes) > 0
+
+
+@contextmanager
+def own_numbers(rows: Sequence[int]) -> Iterator[None]:
+    """Let an error name a row by its number in the file, not among the chosen ones."""
+    try:
+        yield
+    except InputError as error:
+        found = re.match(r"Row (\d+)\b", str(error))
+        if not found:
+            raise
+        raise InputError(f"Row {rows[int(found[1])]}{str(error)[found.end() :]}") from error

@@ -1,0 +1,1 @@
+"""Models: the canonical forest, its own ``predict``, and what is read from fitted models and files."""

@@ -1,0 +1,52 @@
+"""What a model reads and returns: columns, rows, labels, and the arrays that hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.errors import InputError
+
+Label = str | int | float | bool
+Value = float | Label | None
+"""What a cell of a table holds, as people write it; None and NaN are missing."""
+Missing = Literal["never", "possible", "expected"]
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Rows = npt.NDArray[Any]
+"""Rows of a forest's own numbers, float32 or float64; a missing value is NaN."""
+
+LEAF = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One input column of a model: its name and, if it is categorical, its categories.
+
+    A categorical column holds the index of a category; None among them stands for a missing value. A numeric column
+    (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
+    model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
+    `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it.
+
+    Examples
+    --------
+    >>> Column("colour", ("red", "green")).categories
+    ('red', 'green')
+    """
+
+    name: str
+    categories: tuple[Label | None, ...] | None = None
+    missing: Missing = "never"
+    date: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.categories, str):
+            raise InputError(f"Column {self.name!r} needs a list of categories. Got {self.categories!r}.")
+        if self.categories is not None:
+            plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.categories)
+            object.__setattr__(self, "categories", plain)

@@ -1,0 +1,382 @@
+"""Forests and models in files: an exact JSON form, what other libraries write, pickles only with consent."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.errors import ForestFormatError, InputError, MissingExtraError, TreeproofError, UnsafeFileError
+from treeproof.model.columns import Column, Missing
+from treeproof.model.decision import Sums
+from treeproof.model.forest import Forest
+
+FORMAT = "treeproof-forest"
+VERSION = 2
+
+_INTEGERS = ("roots", "feature", "subset", "left", "right")
+_KEYS = {
+    "format",
+    "version",
+    "vote",
+    "classes",
+    "columns",
+    "subsets",
+    "threshold",
+    "values",
+    "importances",
+    "missing_left",
+    "numbers",
+    "sums",
+    *_INTEGERS,
+}
+_NEW = {"missing_left", "numbers", "sums"}  # keys that a file of version 1 does not have
+
+
+def forest_to_json(forest: Forest) -> str:
+    """Return the forest as JSON text that `forest_from_json` turns into an equal forest, to the last bit.
+
+    Floats are written in hexadecimal, so no reader has to be trusted to round well.
+
+    >>> from treeproof.model.examples import heart_disease
+    >>> forest, _ = heart_disease()
+    >>> forest_from_json(forest_to_json(forest)) == forest
+    True
+    """
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "vote": forest.vote,
+        "classes": {"dtype": forest.classes.dtype.str, "labels": _plain(forest.classes.tolist())},
+        "columns": [
+            {
+                "name": column.name,
+                "categories": None if column.categories is None else _plain(column.categories),
+                "missing": column.missing,
+            }
+            for column in forest.columns
+        ],
+        "importances": _hex(forest.importances),
+        "subsets": [sorted(subset) for subset in forest.subsets],
+        **{name: getattr(forest, name).tolist() for name in _INTEGERS},
+        "threshold": _hex(forest.threshold),
+        "values": [_hex(values) for values in forest.values],
+        "missing_left": np.flatnonzero(forest.missing_left).tolist(),
+        "numbers": forest.numbers,
+        "sums": None
+        if forest.sums is None
+        else {
+            "start": _hex(np.array(forest.sums.start)),
+            "numbers": forest.sums.numbers,
+            "divisor": forest.sums.divisor.hex(),
+            "cuts": None if forest.sums.cuts is None else _hex(np.array(forest.sums.cuts)),
+            "softmax": forest.sums.softmax,
+        },
+    }
+    return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+
+def forest_from_json(text: str) -> Forest:
+    """Return the forest that `forest_to_json` wrote; ForestFormatError names what is wrong with anything else."""
+    return _forest(_json(text))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ForestFormatError(f"The text must be JSON. Got: {error}.") from error
+
+
+def _forest(document: Any) -> Forest:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ForestFormatError(f'The JSON must be an object with "format": "{FORMAT}", as save_forest writes it.')
+    if type(document.get("version")) is not int or document["version"] not in (1, VERSION):
+        raise ForestFormatError(
+            f"The forest's format version must be 1 or {VERSION}. Got {document.get('version')!r}; update treeproof."
+        )
+    keys = _KEYS - _NEW if document["version"] == 1 else _KEYS
+    missing, unknown = keys - document.keys(), document.keys() - keys
+    if missing or unknown:
+        raise ForestFormatError(
+            f"The forest must have the keys {sorted(keys)}. Missing: {sorted(missing)}; unknown: {sorted(unknown)}."
+        )
+    try:
+        return Forest(
+            vote=document["vote"],
+            classes=_classes(document["classes"]["labels"], document["classes"]["dtype"]),
+            columns=tuple(
+                Column(
+                    _text(c["name"]),
+                    None if c["categories"] is None else tuple(_labels(c["categories"], missing=True)),
+                    _missing(c.get("missing", "never")),
+                )
+                for c in document["columns"]
+            ),
+            importances=np.array(_unhex(document["importances"])),
+            subsets=tuple(frozenset(_integers(subset)) for subset in document["subsets"]),
+            threshold=np.array(_unhex(document["threshold"])),
+            values=np.array([_unhex(values) for values in document["values"]]),
+            missing_left=_places(document.get("missing_left", []), len(document["feature"])),
+            numbers=document.get("numbers", "float32"),
+            sums=_sums(document.get("sums")),
+            **{name: np.array(_integers(document[name])) for name in _INTEGERS},
+        )
+    except ForestFormatError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, IndexError) as error:
+        raise ForestFormatError(f"The forest's JSON is damaged: {type(error).__name__}: {error}.") from error
+
+
+def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
+    """Write the forest as JSON; the file is there whole or not at all.
+
+    >>> import tempfile, os
+    >>> from treeproof.model.examples import heart_disease
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_forest(heart_disease()[0], os.path.join(folder, "heart.json"))
+    ...     load_forest(os.path.join(folder, "heart.json"))
+    Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
+    """
+    write_whole(path, forest_to_json(forest).encode())
+
+
+def load_forest(path: str | os.PathLike[str]) -> Forest:
+    """Return the forest in a file written by `save_forest`, equal to the one that was saved to the last bit.
+
+    `ForestFormatError` says what is wrong with a file that is damaged, or no forest. Reading it runs no code of others.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> from treeproof.model.examples import heart_disease
+    >>> forest, _ = heart_disease()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "heart.json")
+    ...     save_forest(forest, path)
+    ...     load_forest(path) == forest
+    True
+    """
+    text = _read_text(path)
+    with _blaming(path):
+        return forest_from_json(text)
+
+
+@contextlib.contextmanager
+def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in a complaint about what it holds."""
+    try:
+        yield
+    except ForestFormatError as error:
+        raise ForestFormatError(f"{path} cannot be read. {error}") from error
+
+
+def _read_text(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ForestFormatError(f"{path} must be a text file with a model. Got: {error}.") from error
+
+
+def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
+    """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
+
+    Models that XGBoost saved (.json or .ubj) or LightGBM did (.txt or .lgb) are returned as a `Forest`, with classes
+    0, 1, ...; neither library is needed, nor run. A pickle (also .joblib) can run any code when it is read, so it is
+    read only with ``trust=True``.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it is.
+    trust
+        Whether a pickle may be read.
+
+    Examples
+    --------
+    >>> import tempfile, treeproof as tp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tp.save_forest(tp.examples.heart_disease()[0], f"{folder}/heart.json")
+    ...     tp.load_model(f"{folder}/heart.json")
+    Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
+    """
+    from treeproof.model.importers import lightgbm, ubjson, xgboost
+
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        text = _read_text(path)
+        with _blaming(path):
+            document = _json(text)
+            by_xgboost = isinstance(document, dict) and "learner" in document
+            return xgboost.from_json(document) if by_xgboost else _forest(document)
+    if suffix == ".ubj":
+        content = Path(path).read_bytes()
+        with _blaming(path):
+            return xgboost.from_json(ubjson.parse(content))
+    if suffix in (".txt", ".lgb"):
+        text = _read_text(path)
+        with _blaming(path):
+            return lightgbm.from_text(text)
+    if suffix == ".skops":
+        return _load_skops(path)
+    if suffix in (".pkl", ".pickle", ".joblib"):
+        if not trust:
+            raise UnsafeFileError(
+                f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
+                "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
+            )
+        return _load_pickle(path)
+    raise InputError(f"A model file must end in .json, .ubj, .txt, .lgb, .skops, .pkl, .pickle or .joblib. Got {path}.")
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model: a `Forest` as .json, a scikit-learn estimator as .skops or, imported, as .json."""
+    from treeproof.model.importers import import_model
+
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        save_forest(import_model(model), path)
+    elif suffix == ".skops" and not isinstance(model, Forest):
+        write_whole(path, _skops().dumps(model))
+    else:
+        raise InputError(f"A model can be saved as .json, or as .skops if it is a scikit-learn estimator. Got {path}.")
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that it appears whole or not at all, even when interrupted or out of space."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _load_pickle(path: str | os.PathLike[str]) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (OSError, TreeproofError):
+        raise
+    except Exception as error:  # damage, or a library that is not installed here
+        what = f"{type(error).__name__}: {error}"
+        raise ForestFormatError(f"{path} must be a pickle that can be read here. Got: {what}.") from error
+
+
+def _load_skops(path: str | os.PathLike[str]) -> Any:
+    skops = _skops()
+    ours = {"treeproof.model.majority.MajorityForestClassifier", "sklearn.tree._tree.Tree"}
+    try:
+        unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
+        if unknown:
+            raise UnsafeFileError(f"{path} must hold a scikit-learn or treeproof model only. It also names {unknown}.")
+        return skops.load(path, trusted=sorted(ours))
+    except (OSError, UnsafeFileError):
+        raise
+    except Exception as error:  # what skops raises for a damaged file depends on the damage
+        what = f"{type(error).__name__}: {error}"
+        raise ForestFormatError(f"{path} must be a model saved by skops. Got: {what}.") from error
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtraError("Files in skops format need skops: pip install 'treeproof[cli]'.") from error
+    return skops.io
+
+
+def _hex(values: Any) -> list[str | None]:
+    return [None if math.isnan(value) else float(value).hex() for value in values.tolist()]
+
+
+def _unhex(values: Any) -> list[float]:
+    if not isinstance(values, list):
+        raise ForestFormatError("Numbers must be a list of texts in hexadecimal.")
+    return [float("nan") if value is None else float.fromhex(value) for value in values]
+
+
+def _plain(labels: Any) -> list[Any]:
+    for label in labels:
+        if label is None:  # a missing value among categories; a class is never None
+            continue
+        if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
+            raise InputError(f"Only labels that are text, finite numbers or booleans can be saved. Got {label!r}.")
+    return list(labels)
+
+
+def _labels(labels: Any, missing: bool = False) -> list[Any]:
+    known = str | int | float | None if missing else str | int | float
+    if not isinstance(labels, list) or not all(isinstance(label, known) for label in labels):
+        raise ForestFormatError("Labels must be a list of texts, numbers or booleans.")
+    return labels
+
+
+def _missing(value: Any) -> Missing:
+    if value not in get_args(Missing):
+        raise ForestFormatError(f"A column's 'missing' must be one of {get_args(Missing)}. Got {value!r}.")
+    return cast(Missing, value)
+
+
+def _places(places: Any, n: int) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(n, dtype=np.bool_)
+    for place in _integers(places):
+        if not 0 <= place < n:
+            raise ForestFormatError(f"'missing_left' must hold nodes below {n}. Got {place}.")
+        flags[place] = True
+    return flags
+
+
+def _sums(given: Any) -> Sums | None:
+    if given is None:
+        return None
+    if set(given) != {"start", "numbers", "divisor", "cuts", "softmax"}:
+        raise ForestFormatError(f"'sums' must have start, numbers, divisor, cuts and softmax. Got {sorted(given)}.")
+    (divisor,) = _unhex([given["divisor"]])
+    if type(given["softmax"]) is not bool:
+        raise ForestFormatError(f"'softmax' must be true or false. Got {given['softmax']!r}.")
+    cuts = None if given["cuts"] is None else tuple(_unhex(given["cuts"]))
+    return Sums(tuple(_unhex(given["start"])), given["numbers"], divisor, cuts, given["softmax"])
+
+
+def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return the labels as an array of a type that keeps every one of them as it is."""
+    if not isinstance(dtype, str) or not re.fullmatch(r"[<>|](b1|[iu][1248]|f[248]|O|U\d{1,9})", dtype):
+        raise ForestFormatError(f"The type of the labels must be text, numbers or booleans. Got {dtype!r}.")
+    if np.dtype(dtype).itemsize * len(_labels(labels)) > 2**28:
+        raise ForestFormatError(f"The type of the labels is too large. Got {dtype!r}.")
+    with np.errstate(over="ignore"):
+        classes = np.array(labels, dtype=dtype)
+    if [(type(label), label) for label in classes.tolist()] != [(type(label), label) for label in labels]:
+        raise ForestFormatError(f"Labels of type {dtype!r} cannot be {labels}.")
+    return classes
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ForestFormatError(f"A column's name must be text. Got {value!r}.")
+    return value
+
+
+def _integers(values: Any) -> list[int]:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise ForestFormatError("Indices must be a list of whole numbers.")
+    return values

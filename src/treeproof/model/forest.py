@@ -1,0 +1,281 @@
+"""The canonical forest: flat arrays, a decision rule, and the reference ``predict`` that proofs are about.
+
+Invariant of import: ``forest.predict(X) == model.predict(X)`` bit for bit, for every X that the model accepts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof import _core
+from treeproof.errors import ForestFormatError, InputError
+from treeproof.model.columns import LEAF, BoolArray, Column, FloatArray, IntArray, Label, Rows
+from treeproof.model.decision import Sums, Vote, check_vote
+from treeproof.model.floats import FLOATS, Floats, Numbers
+from treeproof.model.rows import as_rows
+from treeproof.model.validate import validate
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """An immutable tree ensemble with exactly the ``predict`` of the model it came from.
+
+    The nodes of all trees lie in one set of arrays, each tree contiguous, every child behind its parent. A numeric node
+    sends x to the left iff ``x <= threshold``, a categorical one iff x is in ``subsets[subset]``.
+
+    Thresholds are stored as the largest of the model's `numbers` that goes left. scikit-learn's trees round inputs to
+    float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
+
+    Parameters
+    ----------
+    roots
+        Index of each tree's first node, ascending; the first is 0.
+    feature, threshold, subset, left, right
+        Per node: column tested (-1 at leaves), threshold (NaN where there is none), index into `subsets` (-1 where
+        there is none), children (-1 at leaves).
+    values
+        Per node the value of each class (with ``sums.cuts``: one value); zero at inner nodes.
+    subsets
+        Sets of category indices used by categorical nodes.
+    classes
+        Class labels, in the order in which ties are resolved.
+    columns
+        The model's input columns.
+    importances
+        Importance of each column; it orders the search and never changes what is proved.
+    vote
+        ``"majority"``: each tree votes for the first maximum of its leaf, ties go to the first class (Breiman 2001).
+        ``"mean"``: leaf values are added in float64 in tree order, divided by the number of trees, first maximum.
+        ``"sum"``: leaf values are added in tree order, as `sums` says.
+    missing_left
+        Per node, whether a missing value goes left.
+    numbers
+        Numbers to which inputs are rounded before they are compared.
+    sums
+        With ``"sum"``: how sums become a label.
+
+    Examples
+    --------
+    >>> from treeproof.model.examples import heart_disease
+    >>> forest, patient = heart_disease()
+    >>> forest.n_trees, forest.predict([patient])
+    (3, array(['Yes'], dtype='<U3'))
+    """
+
+    roots: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    subset: IntArray
+    left: IntArray
+    right: IntArray
+    values: FloatArray
+    subsets: tuple[frozenset[int], ...]
+    classes: npt.NDArray[Any]
+    columns: tuple[Column, ...]
+    importances: FloatArray
+    vote: Vote
+    missing_left: BoolArray = None  # type: ignore[assignment]  # None: all False
+    numbers: Numbers = "float32"
+    sums: Sums | None = None
+
+    def __post_init__(self) -> None:
+        if self.numbers not in FLOATS:
+            raise ForestFormatError(f"'numbers' must be one of {list(FLOATS)}. Got {self.numbers!r}.")
+        if self.missing_left is None:
+            object.__setattr__(self, "missing_left", np.zeros(len(np.atleast_1d(self.feature)), dtype=np.bool_))
+        for name, dtype in _ARRAYS.items():
+            try:
+                given = np.asarray(getattr(self, name))
+                with np.errstate(invalid="ignore"):
+                    array: npt.NDArray[Any] = given.astype(dtype)
+                # A cast wraps and truncates silently.
+                if dtype in (np.int32, np.bool_) and not np.array_equal(array, given):
+                    raise ValueError("numbers that are not whole, or too large")
+            except (ValueError, TypeError, OverflowError) as error:
+                raise ForestFormatError(f"'{name}' must be an array of {dtype.__name__}. Got: {error}.") from error
+            if name == "threshold":
+                array = self.floats.at_most(array)
+            self._freeze(name, array)
+        self._freeze("classes", np.array(self.classes))
+        validate(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in (*_ARRAYS, "classes"):  # numpy forgets this in a pickle
+            getattr(self, name).flags.writeable = False
+
+    def _freeze(self, name: str, array: npt.NDArray[Any]) -> None:
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    @property
+    def floats(self) -> Floats:
+        """The numbers to which inputs are rounded."""
+        return FLOATS[self.numbers]
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of input columns."""
+        return len(self.columns)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+        return tuple(column.name for column in self.columns)
+
+    def with_vote(self, vote: Vote) -> Forest:
+        """Return the same trees under another decision rule."""
+        check_vote(vote)
+        if vote == self.vote:
+            return self
+        if self.sums is not None:
+            raise InputError(
+                f"These trees add up scores: only a forest of classification trees can take a {vote} vote."
+            )
+        return dataclasses.replace(self, vote=vote)
+
+    def apply(self, X: Any) -> IntArray:
+        """Return the leaf (node index) that each row reaches in each tree, shape (n_rows, n_trees)."""
+        return self.route(as_rows(X, self.columns, self.floats))
+
+    def route(self, rows: Rows) -> IntArray:
+        """Return what `apply` does, for rows of the forest's own numbers, with categories given by index."""
+        at = np.tile(self.roots, (len(rows), 1))
+        while True:
+            inner = self.feature[at] != LEAF
+            if not inner.any():
+                return at
+            row, _ = np.nonzero(inner)
+            node = at[inner]
+            x = rows[row, self.feature[node]]
+            goes_left = np.where(np.isnan(x), self.missing_left[node], x <= self.threshold[node])
+            for i in np.flatnonzero(self.subset[node] >= 0):
+                goes_left[i] = int(x[i]) in self.subsets[self.subset[node[i]]]
+            at[inner] = np.where(goes_left, self.left[node], self.right[node])
+
+    def decide(self, leaves: IntArray) -> npt.NDArray[np.intp]:
+        """Return the class index for each row of leaves, in the model's own arithmetic."""
+        if self.vote == "majority":
+            votes = self.leaf_class[leaves]
+            counts = np.zeros((len(leaves), self.n_classes), dtype=np.int64)
+            np.add.at(counts, (np.arange(len(leaves))[:, None], votes), 1)
+            return np.argmax(counts, axis=1)
+        total = self.add(leaves)
+        if self.sums is not None and self.sums.cuts is not None:
+            return np.searchsorted(self.sums.cuts, total[:, 0], side="right")
+        if self.sums is not None and self.sums.softmax:
+            return np.array(
+                _core.softmax_labels(total.astype(np.float64), self.sums.numbers == "float32"), dtype=np.intp
+            )
+        return np.argmax(total, axis=1)
+
+    def add(self, leaves: IntArray) -> npt.NDArray[Any]:
+        """Return the sums (under mean vote: the means) of the leaves' values, in the model's own arithmetic."""
+        # One tree after the other, then one division: numpy's sum() over the tree axis adds pairwise and would decide
+        # near-ties differently.
+        sums = self.sums or Sums((0.0,) * self.n_classes)
+        values = self.values.astype(sums.floats.dtype)
+        total = np.tile(np.array(sums.start, dtype=sums.floats.dtype), (len(leaves), 1))
+        with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, as in the model
+            for tree in range(self.n_trees):
+                total += values[leaves[:, tree]]
+            if self.divisor != 1:
+                total /= sums.floats.dtype(self.divisor)
+        return total
+
+    @property
+    def divisor(self) -> float:
+        """What sums of leaf values are divided by, the number of trees, for a mean."""
+        if self.sums is not None:
+            return self.sums.divisor
+        return self.n_trees if self.vote == "mean" else 1
+
+    def score(self, X: Any) -> npt.NDArray[Any]:
+        """Return the score of each row, for a forest with one sum: what the source regressor predicts, bit for bit."""
+        if self.sums is None or self.sums.cuts is None:
+            raise InputError(f"A score needs a forest with one sum. Got {self!r}.")
+        return np.asarray(self.add(self.apply(X))[:, 0])
+
+    def with_cuts(self, cuts: Sequence[float], labels: Sequence[Label]) -> Forest:
+        """Return the forest that tells in which of the ranges, parted by these cuts, its score lies."""
+        if self.sums is None or self.sums.cuts is None:
+            raise InputError(f"Only a forest with one sum has a score to cut. Got {self!r}.")
+        sums = dataclasses.replace(self.sums, cuts=tuple(float(cut) for cut in cuts))
+        return dataclasses.replace(self, sums=sums, classes=np.array(labels))
+
+    @cached_property
+    def leaf_class(self) -> npt.NDArray[np.intp]:
+        """Per node the first maximum of its values, the vote of a leaf under majority vote."""
+        return np.argmax(self.values, axis=1)
+
+    def predict_index(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return the index of the predicted class of each row."""
+        return self.decide(self.apply(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class label of each row, bit for bit as the source model does."""
+        return np.asarray(self.classes[self.predict_index(X)])
+
+    def class_index(self, label: Any) -> int:
+        """Return the index of a class label."""
+        for index, known in enumerate(self.classes.tolist()):
+            if known == label and isinstance(known, bool) == isinstance(label, bool | np.bool_):
+                return index
+        raise InputError(f"The class must be one of {self.classes.tolist()}. Got {label!r} instead.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Forest):
+            return NotImplemented
+        return (
+            all(np.array_equal(getattr(self, n), getattr(other, n), equal_nan=True) for n in _ARRAYS)
+            and self.classes.dtype == other.classes.dtype
+            and self.classes.tolist() == other.classes.tolist()
+            and (self.subsets, self.columns, self.vote) == (other.subsets, other.columns, other.vote)
+            and (self.numbers, self.sums) == (other.numbers, other.sums)
+        )
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return (
+            f"Forest({self.n_trees} trees, {self.n_nodes} nodes, {self.n_columns} columns, "
+            f"{self.n_classes} classes, {self.vote} vote)"
+        )
+
+
+_ARRAYS: dict[str, type] = {
+    "roots": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "subset": np.int32,
+    "left": np.int32,
+    "right": np.int32,
+    "values": np.float64,
+    "importances": np.float64,
+    "missing_left": np.bool_,
+}

@@ -1,0 +1,104 @@
+"""From a fitted model to a `Forest`. One file for each library; each registers here what it takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+from treeproof.errors import UnsupportedModelError
+from treeproof.model.decision import Vote, check_vote
+from treeproof.model.forest import Forest
+
+_IMPORTERS = (
+    "sklearn",
+    "gradient_boosting",
+    "hist_gradient_boosting",
+    "ada_boost",
+    "bagging",
+    "xgboost",
+    "lightgbm",
+    "pipeline",
+)
+
+
+def _importers() -> list[Any]:
+    """Return the importers. They import scikit-learn, which takes a second, so nobody waits for them before that."""
+    return [import_module(f"{__name__}.{name}") for name in _IMPORTERS]
+
+
+def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
+    """Return the forest that predicts exactly as `model`, or under another vote of its trees.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier, or a `Forest`, which is returned as it is.
+    vote
+        ``None``: the model's own ``predict``. ``"majority"`` or ``"mean"``: that vote of the model's trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import_model(RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True)))
+    Forest(10 trees, ... nodes, 4 columns, 3 classes, mean vote)
+    """
+    if vote is not None:
+        check_vote(vote)
+    model = unwrapped(model)
+    if isinstance(model, Forest):
+        return model if vote is None else model.with_vote(vote)
+    importers = _importers()
+    for importer in importers:
+        if importer.takes(model):
+            found: Forest = importer.load(model, vote)
+            return found
+    got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    raise UnsupportedModelError(
+        f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{_hint(model)} It "
+        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. CatBoost and ONNX models are not "
+        "supported."
+    )
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the estimator that a fitted search, such as GridSearchCV, predicts with; any other model as it is."""
+    if "sklearn.model_selection" not in sys.modules:  # then nobody has made a search yet
+        return model
+    from sklearn.model_selection._search import BaseSearchCV
+
+    from treeproof.errors import NotFittedError
+
+    while isinstance(model, BaseSearchCV):
+        if not hasattr(model, "best_estimator_"):
+            raise NotFittedError(f"The search must be fitted, with refit=True. Got an unfitted {type(model).__name__}.")
+        model = model.best_estimator_
+    return model
+
+
+def probability_of(model: Any) -> Callable[[float], float] | None:
+    """Return the function from a sum of leaf values to the probability of the second class, in the model's arithmetic.
+
+    None for models whose probabilities are means of leaf values, or cannot be followed.
+    """
+    model = unwrapped(model)
+    if isinstance(model, Forest):
+        return None
+    for importer in _importers():
+        if importer.takes(model):
+            found = getattr(importer, "probability", None)
+            return None if found is None else found(model)
+    return None
+
+
+def _hint(model: Any) -> str:
+    if isinstance(model, type):
+        return " Pass a fitted instance, not the class."
+    if hasattr(model, "estimator_") or hasattr(model, "calibrated_classifiers_"):
+        return " Explain the estimator that it wraps."
+    if isinstance(model, str | PathLike):
+        return " Read the file first: treeproof.model.files.load_model(path)."
+    return ""

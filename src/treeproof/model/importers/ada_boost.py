@@ -1,0 +1,78 @@
+"""scikit-learn's AdaBoostClassifier over decision trees.
+
+Each tree adds its weight to the class it predicts and takes a share of it from the others; sums are divided by the
+total weight. The second of two classes wins iff its sum is > 0; of several, the first with the largest sum.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
+
+from treeproof.errors import UnsupportedModelError
+from treeproof.model.columns import LEAF, Column
+from treeproof.model.decision import Sums, Vote
+from treeproof.model.forest import Forest
+from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
+from treeproof.model.importers.selfcheck import check_against
+from treeproof.model.importers.sklearn import nodes_of, refuse_vote, require_fitted, require_known
+
+TAKES = "AdaBoostClassifier of decision trees"
+
+
+def takes(model: Any) -> bool:
+    """Return whether the model is scikit-learn's AdaBoostClassifier."""
+    return isinstance(model, AdaBoostClassifier)
+
+
+def load(model: Any, vote: Vote | None) -> Forest:
+    """Return the forest of a fitted model; its labels are checked against the model's."""
+    require_fitted(model)
+    refuse_vote(model, vote)
+    for method in ("predict", "decision_function"):
+        require_known(model, method, [AdaBoostClassifier.__dict__[method]])
+    if getattr(model, "algorithm", "deprecated") == "SAMME.R":
+        raise UnsupportedModelError("AdaBoostClassifier must use the algorithm SAMME. Got SAMME.R.")
+    for tree in model.estimators_:
+        if not isinstance(tree, DecisionTreeClassifier):
+            raise UnsupportedModelError(f"AdaBoostClassifier must boost decision trees. Got {type(tree).__name__}.")
+    n_classes = len(model.classes_)
+    if n_classes < 2:
+        raise UnsupportedModelError("AdaBoostClassifier must know at least two classes. Got one.")
+    weights = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=float).tolist()
+    trees = [_tree(tree, weight, model.classes_) for tree, weight in zip(model.estimators_, weights, strict=True)]
+    if n_classes == 2:
+        trees = [Tree(t.feature, t.threshold, t.left, t.right, np.asarray(t.values)[:, 1:]) for t in trees]
+    divisor = float(model.estimator_weights_.sum())
+    if not 0 < divisor < math.inf:
+        raise UnsupportedModelError(f"The weights of the trees must have a positive sum. Got {divisor}.")
+    forest = assemble(
+        trees,
+        classes=model.classes_,
+        columns=[Column(name) for name in column_names(model)],
+        importances=split_counts(trees, model.n_features_in_),
+        vote="sum",
+        sums=Sums((0.0,), divisor=divisor, cuts=(5e-324,))
+        if n_classes == 2
+        else Sums((0.0,) * n_classes, divisor=divisor),
+    )
+    check_against(forest, model.predict)
+    return forest
+
+
+def _tree(tree: Any, weight: float, classes: Any) -> Tree:
+    """Return a tree whose leaves hold what it adds to each class."""
+    require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
+    nodes = nodes_of(tree)
+    predicted = tree.classes_[np.argmax(nodes.value[:, 0, :], axis=1)]
+    return Tree(
+        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
+        threshold=nodes.threshold,
+        left=nodes.children_left,
+        right=nodes.children_right,
+        values=np.where(predicted[:, None] == classes[None, :], weight, -1 / (len(classes) - 1) * weight),
+    )

@@ -1,0 +1,106 @@
+"""A forest is compared with its source on import: a misread model must not be explained.
+
+This is a test, not a proof: what an importer accepts is decided by knowing the model's code (see the importers).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import ImportMismatchError
+from treeproof.model.columns import LEAF, Rows
+from treeproof.model.forest import Forest
+
+N_ROWS = 128
+_SHARE_MISSING = 0.1
+
+
+def check_against(forest: Forest, predict: Callable[[Any], Any], rows: Rows | None = None) -> None:
+    """Raise ImportMismatchError unless `predict` gives the forest's labels on rows on and beside its thresholds."""
+    rows = boundary_rows(forest, N_ROWS) if rows is None else rows
+    # scikit-learn adds up all values to see whether they are finite, which may overflow.
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        expected = np.asarray(predict(rows))
+    got = forest.classes[forest.decide(forest.route(rows))]
+    for row, want, have in zip(rows, expected.tolist(), got.tolist(), strict=True):
+        if want != have:
+            raise ImportMismatchError(
+                f"The imported forest must predict as its source does. For the row {row.tolist()} the source gives "
+                f"{want!r} and the import {have!r}; please report this model."
+            )
+
+
+def check_scores(forest: Forest, scores: Callable[[Any], Any], rows: Rows | None = None) -> None:
+    """Raise ImportMismatchError unless `scores` gives the forest's sums, bit for bit, on rows as above."""
+    rows = boundary_rows(forest, N_ROWS, seed=1) if rows is None else rows
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        expected = np.asarray(scores(rows))
+    got = forest.add(forest.route(rows))
+    for row, want, have in zip(rows, expected.reshape(got.shape), got, strict=True):
+        if not np.array_equal(want, have):
+            raise ImportMismatchError(
+                f"The imported forest must add up as its source does. For the row {row.tolist()} the source gives "
+                f"{want.tolist()} and the import {have.tolist()}; please report this model."
+            )
+
+
+def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> Any:
+    """Return rows as the source model takes them: categories by label, in a pandas frame if it knows names.
+
+    `category` says whether the frame has categories as pandas' type of that name, or as objects.
+    """
+    columns: dict[str, Any] = {}
+    for j, column in enumerate(forest.columns):
+        values: Any = rows[:, j]
+        if column.categories is not None:
+            labels = [column.categories[int(code)] for code in values]
+            values = np.array([math.nan if label is None else label for label in labels], dtype=object)
+        columns[column.name] = values
+    if not named:
+        table = np.column_stack(list(columns.values()))
+        strings = table.dtype == object and any(isinstance(value, str) for value in table.ravel().tolist())
+        return table if strings else table.astype(float)
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    for column in forest.columns:
+        if category and column.categories is not None:
+            known = [label for label in column.categories if label is not None]
+            frame[column.name] = pd.Categorical(frame[column.name], categories=known)
+    return frame
+
+
+def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
+    """Return rows whose values lie on a threshold, on the next number to either side, or between thresholds."""
+    rng = np.random.default_rng(seed)
+    floats = forest.floats
+    rows = np.empty((n_rows, forest.n_columns), dtype=floats.dtype)
+    numeric = (forest.feature != LEAF) & (forest.subset < 0)
+    for j, column in enumerate(forest.columns):
+        if column.categories is not None:
+            rows[:, j] = rng.integers(len(column.categories), size=n_rows)
+            continue
+        thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(floats.dtype)
+        thresholds = thresholds[
+            np.abs(thresholds) < floats.largest
+        ]  # at or beyond it, no number is parted from another
+        if len(thresholds) == 0:
+            thresholds = np.zeros(1, dtype=floats.dtype)
+        on = rng.choice(thresholds, size=n_rows)
+        direction = rng.choice(np.array([-np.inf, np.inf], dtype=floats.dtype), size=n_rows)
+        between = rng.choice(thresholds, size=n_rows) / 2 + on / 2
+        choice = rng.integers(3, size=n_rows)
+        with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is clipped
+            beside = np.nextafter(on, direction)
+        picked = np.select([choice == 0, choice == 1], [on, beside], between)
+        rows[:, j] = np.clip(picked, -floats.largest, floats.largest)
+        if column.missing != "never":
+            rows[rng.random(n_rows) < _SHARE_MISSING, j] = np.nan
+    return rows

@@ -1,0 +1,229 @@
+"""scikit-learn's decision trees, random forests and extra trees, and what is derived from them."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._tree import Tree as SklearnTree
+from sklearn.utils.validation import check_is_fitted
+
+from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.model.columns import LEAF, Column, Missing
+from treeproof.model.decision import Sums, Vote
+from treeproof.model.forest import Forest
+from treeproof.model.importers.assemble import Tree, assemble, column_names
+from treeproof.model.importers.selfcheck import check_against, check_scores
+from treeproof.model.majority import MajorityForestClassifier
+
+TAKES = (
+    "scikit-learn's DecisionTree, RandomForest and ExtraTrees classifiers and regressors, "
+    "treeproof.MajorityForestClassifier, and their subclasses"
+)
+
+# What a node of a fitted tree may carry. A field that is not here changes how rows are routed (native categorical
+# splits, for example), in a way that reading thresholds alone would get wrong.
+_NODE_FIELDS = {
+    "left_child",
+    "right_child",
+    "feature",
+    "threshold",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+    "missing_go_to_left",
+}
+
+# The methods that make up a prediction, and the implementations that are understood: the guarantee is about this
+# code. A subclass may change anything else.
+_FOREST_VOTE: dict[Any, Vote] = {
+    ForestClassifier.__dict__["predict_proba"]: "mean",
+    MajorityForestClassifier.__dict__["predict_proba"]: "majority",
+}
+
+
+def takes(model: Any) -> bool:
+    """Return whether the model is a tree, or a forest of trees."""
+    return isinstance(model, ForestClassifier | DecisionTreeClassifier | ForestRegressor | DecisionTreeRegressor)
+
+
+def load(model: Any, vote: Vote | None) -> Forest:
+    """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's."""
+    require_fitted(model)
+    if np.ndim(model.n_outputs_) or model.n_outputs_ != 1:
+        raise UnsupportedModelError(f"The model must have one output. Got {model.n_outputs_} outputs.")
+    if isinstance(model, ForestRegressor | DecisionTreeRegressor):
+        refuse_vote(model, vote)
+        return _load_regressor(model)
+    if isinstance(model, ForestClassifier):
+        require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
+        trees = list(model.estimators_)
+        if not trees:
+            raise UnsupportedModelError(f"{type(model).__name__} must have at least one tree. Got none.")
+    else:
+        trees = [model]
+    own_vote = _own_vote(model, needed=vote is None)
+    forest = _flatten(model, trees, vote or own_vote)
+    if forest.vote == "majority" and isinstance(model, ForestClassifier) and len(trees) == 1:
+        # Its probabilities are shares of votes, as those of several trees are; not those of a DecisionTreeClassifier.
+        votes = np.eye(forest.n_classes)[forest.leaf_class] * (forest.feature == LEAF)[:, None]
+        forest = dataclasses.replace(forest, values=votes)
+    check_against(forest, _source_predict(model, trees, vote))
+    return forest
+
+
+def require_fitted(model: Any) -> None:
+    """Refuse a model that is not fitted."""
+    try:
+        check_is_fitted(model)
+    except SklearnNotFittedError as error:
+        raise NotFittedError(
+            f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
+            "call its fit(X, y) first."
+        ) from error
+
+
+def refuse_vote(model: Any, vote: Vote | None) -> None:
+    """Refuse another vote than the model's own, where its trees do not vote."""
+    if vote is not None:
+        raise InputError(
+            f"Only the trees of a scikit-learn forest can take another vote. Got vote={vote!r} for a "
+            f"{type(model).__name__}; leave it out to explain its own predict."
+        )
+
+
+def _load_regressor(model: Any) -> Forest:
+    """Return a regressor's forest: one sum, the score, which is not cut yet."""
+    forest_model = isinstance(model, ForestRegressor)
+    if forest_model:
+        require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
+        require_known(model, "predict", [ForestRegressor.__dict__["predict"]])
+    trees = list(model.estimators_) if forest_model else [model]
+    for tree in trees:
+        require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
+    parts = []
+    for nodes in map(nodes_of, trees):
+        feature = np.where(nodes.children_left == LEAF, LEAF, nodes.feature)
+        left, right, missing_left = nodes.children_left, nodes.children_right, nodes.missing_go_to_left
+        parts.append(Tree(feature, nodes.threshold, left, right, nodes.value[:, 0, :], missing_left))
+    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    forest = assemble(
+        parts,
+        classes=np.array(["any score"]),
+        columns=[Column(name, missing=missing) for name in column_names(model)],
+        importances=model.feature_importances_,
+        vote="sum",
+        sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
+    )
+    check_scores(forest, sequential(model).predict)
+    return forest
+
+
+def _own_vote(model: Any, needed: bool) -> Vote:
+    """Return the vote that the model's own ``predict`` takes; refuse a ``predict`` that is not understood."""
+    if not isinstance(model, ForestClassifier):
+        if needed:
+            require_known(model, "predict", [BaseDecisionTree.__dict__["predict"]])
+        return "majority"  # the first maximum of one leaf: both votes agree, and every oracle takes this one
+    if not needed:
+        return "mean"
+    require_known(model, "predict", [ForestClassifier.__dict__["predict"], *_own(MajorityForestClassifier, "predict")])
+    require_known(model, "predict_proba", list(_FOREST_VOTE))
+    return _FOREST_VOTE[inspect.getattr_static(model, "predict_proba")]
+
+
+def _own(cls: type, method: str) -> list[Any]:
+    return [cls.__dict__[method]] if method in cls.__dict__ else []
+
+
+def require_known(model: Any, method: str, known: list[Any]) -> None:
+    """Refuse a model whose method is none of the known implementations."""
+    # getattr_static sees an attribute set on the instance too, and runs no code of the model.
+    if not any(inspect.getattr_static(model, method, None) is function for function in known):
+        # The vote of the trees does not go through the forest's own predict.
+        avoidable = isinstance(model, ForestClassifier) and method in ("predict", "predict_proba")
+        remedy = ', or explain the trees\' majority vote with vote="majority"' if avoidable else ""
+        raise UnsupportedModelError(
+            f"{type(model).__name__} has its own '{method}', which treeproof does not know and so cannot prove "
+            f"anything about. Pass a model that predicts as scikit-learn's own classes do{remedy}."
+        )
+
+
+def _flatten(model: Any, trees: list[Any], vote: Vote) -> Forest:
+    parts = [tree_of(tree, len(model.classes_)) for tree in trees]
+    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    return assemble(
+        parts,
+        classes=model.classes_,
+        columns=[Column(name, missing=missing) for name in column_names(model)],
+        importances=model.feature_importances_,
+        vote=vote,
+    )
+
+
+def tree_of(tree: Any, n_classes: int) -> Tree:
+    """Return the nodes of a fitted DecisionTreeClassifier, its values as probabilities."""
+    require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
+    nodes = nodes_of(tree)
+    if nodes.value.shape[1:] != (1, n_classes):
+        raise UnsupportedModelError(
+            f"Every tree must know all {n_classes} classes. Got leaf values of shape {nodes.value.shape[1:]}."
+        )
+    return Tree(
+        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
+        threshold=nodes.threshold,
+        left=nodes.children_left,
+        right=nodes.children_right,
+        values=nodes.value[:, 0, :],
+        missing_left=nodes.missing_go_to_left,
+    )
+
+
+def nodes_of(tree: Any) -> Any:
+    """Return the nodes of a fitted tree, classifier or regressor; refuse what routes rows in an unknown way."""
+    require_known(tree, "_validate_X_predict", [BaseDecisionTree.__dict__["_validate_X_predict"]])
+    nodes = tree.tree_
+    if type(nodes) is not SklearnTree:
+        raise UnsupportedModelError(f"A tree must be scikit-learn's own Tree. Got {type(nodes).__name__}.")
+    unknown = set(nodes.__getstate__()["nodes"].dtype.names) - _NODE_FIELDS
+    if unknown:
+        raise UnsupportedModelError(
+            f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
+            "Update treeproof, or train with an older scikit-learn."
+        )
+    return nodes
+
+
+def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
+    """Return the function whose values the forest must reproduce, computed by scikit-learn alone."""
+    if vote is None:
+        return sequential(model).predict
+
+    def predict(X: Any) -> Any:
+        leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]
+        if vote == "mean":
+            total = np.zeros_like(leaf_values[0])
+            for values in leaf_values:
+                total += values
+            return model.classes_[np.argmax(total / len(trees), axis=1)]
+        votes = [np.argmax(values, axis=1) for values in leaf_values]
+        counts = np.array([np.bincount(row, minlength=len(model.classes_)) for row in np.transpose(votes)])
+        return model.classes_[np.argmax(counts, axis=1)]
+
+    return predict
+
+
+def sequential(model: Any) -> Any:
+    """Return the model, without several jobs: these add in any order, and the guarantee is for tree order."""
+    sequential = copy.copy(model)
+    if hasattr(sequential, "n_jobs"):
+        sequential.n_jobs = None
+    if hasattr(sequential, "verbose"):
+        sequential.verbose = 0
+    return sequential

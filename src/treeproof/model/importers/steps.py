@@ -1,0 +1,182 @@
+"""What the steps of a pipeline do to columns: where each column comes from, and what it went through.
+
+Here is the list of transformers that are followed; any other is refused by name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from treeproof.errors import UnsupportedModelError
+from treeproof.model.rows import is_missing
+
+# Each rounds the exact value of a function that never falls, or a few such in turn: so it never falls either.
+_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer)
+_ENCODERS = (OneHotEncoder, OrdinalEncoder)
+_SAME = (None, np.asarray, np.float64)
+_RISING = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32)
+
+Stage = tuple[Any, int, int]
+
+
+def is_idle(step: Any) -> bool:
+    """Return whether a step does nothing."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a column comes from: a column of the input, and what it went through.
+
+    `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with
+    the column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells
+    whether the number is in that bin. `root` says that negative numbers became missing on the way.
+    """
+
+    column: int
+    stages: tuple[Stage, ...] = ()
+    encoder: tuple[Any, int] | None = None
+    bin: tuple[tuple[Stage, ...], int] | None = None
+    imputed: bool = False
+    root: bool = False
+
+    @property
+    def changed_by(self) -> str | None:
+        """Name of a step that changed numbers, not only missing values."""
+        return next((type(step).__name__ for step, _, _ in self.stages if type(step) is not SimpleImputer), None)
+
+    def through(self, step: Any, before: int, after: int) -> Source:
+        """Return the column behind a numeric step."""
+        return dataclasses.replace(self, stages=(*self.stages, (step, before, after)))
+
+
+def follow(step: Any, inputs: list[Source], met: list[Source]) -> list[Source]:
+    """Return the sources of a fitted step's output columns; UnsupportedModelError if one has several.
+
+    Columns that a step takes are added to `met`, as some may be dropped later.
+    """
+    if is_idle(step):
+        return inputs
+    if (isinstance(step, str) and step == "drop") or not inputs:
+        return []
+    if _is(step, Pipeline):
+        for _, part in step.steps:
+            inputs = follow(part, inputs, met)
+        return inputs
+    if _is(step, ColumnTransformer):
+        return _follow_columns(step, inputs, met)
+    met += inputs
+    if isinstance(step, SelectorMixin) and _transform_of(step) is _transform_of(SelectorMixin):
+        return [source for source, kept in zip(inputs, step.get_support(), strict=True) if kept]
+    if any(_is(step, scaler) for scaler in _SCALERS):
+        return [source.through(step, i, i) for i, source in enumerate(inputs)]
+    if _is(step, SimpleImputer):
+        return _follow_imputer(step, inputs)
+    if _is(step, FunctionTransformer) and not step.kw_args:
+        if any(step.func is function for function in _SAME):
+            return inputs
+        if any(step.func is function for function in _RISING):
+            root = step.func is np.sqrt
+            return [dataclasses.replace(s.through(step, i, i), root=s.root or root) for i, s in enumerate(inputs)]
+    if _is(step, KBinsDiscretizer):
+        return _follow_bins(step, inputs)
+    if any(_is(step, encoder) for encoder in _ENCODERS):
+        outputs = _follow_encoder(step, inputs)
+        met += outputs
+        return outputs
+    name = type(step).__name__
+    if isinstance(step, FunctionTransformer):
+        name += f" of {getattr(step.func, '__name__', step.func)}"
+    raise UnsupportedModelError(
+        f"Every step of a pipeline must treat each column alone, in a way that can be followed exactly. Got {name}; "
+        "explain the final estimator, on data as it sees it: Explainer(pipeline[-1]) and pipeline[:-1].transform(X)."
+    )
+
+
+def _is(step: Any, known: type) -> bool:
+    """Return whether a step is of just this class, so that it transforms as that does."""
+    return type(step) is known and "transform" not in vars(step)
+
+
+def _transform_of(step: Any) -> Any:
+    return inspect.getattr_static(step, "transform")
+
+
+def _follow_columns(step: ColumnTransformer, inputs: list[Source], met: list[Source]) -> list[Source]:
+    found: list[Source | None] = [None] * sum(part.stop - part.start for part in step.output_indices_.values())
+    for name, transformer, _ in step.transformers_:
+        part = step.output_indices_[name]
+        outputs = follow(transformer, [inputs[j] for j in step._transformer_to_input_indices[name]], met)
+        if len(outputs) != part.stop - part.start:
+            raise UnsupportedModelError(
+                f"The part {name!r} of a ColumnTransformer must have outputs that can be followed. "
+                f"Expected {len(outputs)} columns, got {part.stop - part.start}."
+            )
+        found[part] = outputs
+    return [source for source in found if source is not None]
+
+
+def _follow_imputer(step: SimpleImputer, inputs: list[Source]) -> list[Source]:
+    if not is_missing(step.missing_values) or type(step.missing_values).__name__ == "NAType":
+        raise UnsupportedModelError(
+            f"SimpleImputer must replace NaN or None. Got missing_values={step.missing_values!r}; replace that by NaN "
+            "in the data, and train with missing_values=nan."
+        )
+    for source in inputs:
+        if source.root:
+            raise UnsupportedModelError(
+                "SimpleImputer must come before a square root, which makes missing values of negative numbers."
+            )
+    # Columns that were empty in training have no statistic, and are left out.
+    statistics = step.statistics_.tolist()
+    kept = [i for i in range(len(inputs)) if step.keep_empty_features or not is_missing(statistics[i])]
+    if step.add_indicator:
+        kept += step.indicator_.features_.tolist()
+    return [dataclasses.replace(inputs[i].through(step, i, o), imputed=True) for o, i in enumerate(kept)]
+
+
+def _follow_bins(step: KBinsDiscretizer, inputs: list[Source]) -> list[Source]:
+    outputs = []
+    for i, source in enumerate(inputs):
+        if step.encode == "ordinal":
+            outputs.append(source.through(step, i, i))
+            continue
+        for k in range(int(step.n_bins_[i])):
+            binned = source.through(step, i, len(outputs))
+            outputs.append(dataclasses.replace(binned, bin=source.bin or (binned.stages, k)))
+    return outputs
+
+
+def _follow_encoder(step: Any, inputs: list[Source]) -> list[Source]:
+    widths = step._n_features_outs if type(step) is OneHotEncoder else [1] * len(inputs)
+    outputs: list[Source] = []
+    for i, (source, width) in enumerate(zip(inputs, widths, strict=True)):
+        if source.encoder is None:
+            if source.changed_by:
+                raise UnsupportedModelError(
+                    f"{type(step).__name__} must encode values of the input. Got what {source.changed_by} makes of "
+                    "them; explain the final estimator, on data as it sees it."
+                )
+            source = dataclasses.replace(source, encoder=(step, i))
+        outputs += [source.through(step, i, len(outputs) + k) for k in range(width)]
+    return outputs

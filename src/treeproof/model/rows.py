@@ -1,0 +1,274 @@
+"""From what people pass as rows to the matrix of numbers that a forest routes, or a clear error."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.model.columns import Column, Rows
+from treeproof.model.floats import FLOAT32, Floats
+
+
+def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
+    """Return `X` as a matrix of numbers that the model would accept, with categories replaced by their index.
+
+    Accepts what scikit-learn accepts (nested sequences, arrays, frames, sparse matrices). Frames are matched by column
+    name. Infinite values, values beyond the model's numbers, missing values where the model refuses them, and
+    categories that are not declared are refused. Dates are taken where a column is declared to hold them.
+    """
+    if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
+        return X
+    matrix = _as_matrix(X, columns)
+    if matrix.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
+        lengths = sorted({np.size(row) for row in matrix})
+        raise InputError(f"Rows must all have {len(columns)} values. Got rows of {' and '.join(map(str, lengths))}.")
+    if matrix.ndim != 2:
+        raise InputError(
+            f"Rows must form a table of shape (n_rows, {len(columns)}). Got an array of {matrix.ndim} dimension(s); "
+            "wrap a single row in a list."
+        )
+    if matrix.shape[1] != len(columns):
+        raise InputError(
+            f"Each row must have {len(columns)} values, one for each of {_few([c.name for c in columns])}. "
+            f"Got {matrix.shape[1]}."
+        )
+    if matrix.dtype.kind in "fiub" and all(column.categories is None for column in columns):
+        with np.errstate(over="ignore"):
+            rows = matrix.astype(floats.dtype)
+    else:
+        rows = np.empty(matrix.shape, dtype=floats.dtype)
+        for j, column in enumerate(columns):
+            # An array of dates must not become a list: that would hold nanoseconds.
+            values = matrix[:, j] if matrix.dtype.kind in "mM" else matrix[:, j].tolist()
+            rows[:, j] = [_number(value, column, floats) for value in values]
+    _refuse_non_finite(rows, columns, floats)
+    return rows
+
+
+def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> list[Rows | InputError]:
+    """Return what `as_rows` does, row by row: the error of a row takes its place. What is no table still raises."""
+    matrix = _as_matrix(X, columns)
+    if matrix.ndim != 2 or matrix.shape[1] != len(columns):
+        as_rows(X, columns, floats)  # it says why
+    found: list[Rows | InputError] = []
+    for i in range(len(matrix)):
+        try:
+            found.append(as_rows(matrix[i : i + 1], columns, floats)[0])
+        except InputError as error:
+            found.append(InputError(f"Row {i}: {error}"))
+    return found
+
+
+def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
+    """Return how many rows a table has, and a function that gives one of them, with its columns' names if it has any.
+
+    >>> n_rows, part = by_number([[1, 2], [3, 4]])
+    >>> n_rows, part(1)
+    (2, [3, 4])
+    """
+    if hasattr(X, "toarray"):  # a sparse matrix
+        X = X.toarray()
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+        raise InputError(f"Rows must form a table. Got {type(X).__name__}.")
+    if hasattr(X, "iloc"):
+        return len(X), lambda i: X.iloc[[i]]
+    if hasattr(X, "columns"):  # polars
+        return len(X), lambda i: X[i : i + 1]
+    return len(X), lambda i: X[i]
+
+
+def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
+    """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a vector of its own.
+
+    It is never a view of what was passed: explanations are listed lazily, and the caller may change it meanwhile.
+    """
+    return _as_row(x, columns, floats).copy()
+
+
+def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return as_rows(x[None, :], columns, floats)[0]
+    if isinstance(x, Mapping):
+        return as_rows([_by_name(x, columns)], columns, floats)[0]
+    if hasattr(x, "index") and hasattr(x, "to_numpy") and not hasattr(x, "columns"):  # a pandas Series
+        names = [str(name) for name in x.index]
+        wanted = [column.name for column in columns]
+        unnamed = names == [str(j) for j in range(len(names))] and not set(names) & set(wanted)
+        if not unnamed and not _in_order(names, wanted):
+            return as_rows([_by_name(dict(zip(names, x.to_list(), strict=True)), columns)], columns, floats)[0]
+        x = x.to_list()
+    if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
+        rows = as_rows(x, columns, floats)
+        if len(rows) != 1:
+            raise InputError(f"One row must be given at a time. Got {len(rows)} rows; for several, use batch.")
+        return rows[0]
+    return as_rows([x], columns, floats)[0]
+
+
+def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
+    return (
+        X.ndim == 2
+        and X.shape[1] == len(columns)
+        and all(column.categories is None for column in columns)
+        and bool(np.isfinite(X).all())
+    )
+
+
+def _plain(x: Any) -> Any:
+    """Return `x`, with ragged or exotic input turned into an InputError instead of numpy's own."""
+    if hasattr(x, "toarray"):  # a sparse matrix
+        return x.toarray()
+    try:
+        return x if isinstance(x, np.ndarray) else np.array(x, dtype=object)
+    except ValueError as error:
+        raise InputError(f"Rows must all have the same length. Got: {error}.") from error
+
+
+def _as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
+    if hasattr(X, "toarray") and any(column.missing == "expected" for column in columns):
+        raise InputError(
+            "Rows must not be sparse: this model knows missing values, and some models take for missing what a sparse "
+            "matrix does not hold. Got a sparse matrix; pass X.toarray() if it holds zeros there."
+        )
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return _from_frame(X, [column.name for column in columns])
+    matrix: np.ndarray[Any, Any] = _plain(X)
+    return matrix
+
+
+def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
+    """Return the wanted columns of a pandas or polars frame."""
+    names = [str(name) for name in X.columns]
+    if not _in_order(names, wanted):
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise InputError(f"The table must have the columns {_few(wanted)}. Missing: {_few(missing)}.")
+        twice = [name for name in wanted if names.count(name) > 1]
+        if twice:
+            raise InputError(f"The table must have each column once. Several are called {twice[0]!r}.")
+        places = [names.index(name) for name in wanted]
+        X = X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
+    # polars makes numbers of dates, if all other columns hold whole numbers.
+    if hasattr(X, "iloc") or all(dtype.is_numeric() for dtype in X.dtypes):
+        matrix = np.asarray(X.to_numpy())
+        if matrix.dtype.kind in "fiub":
+            return matrix  # whole numbers are then rounded to float32 once, as scikit-learn does it
+    table = np.empty(X.shape, dtype=object)
+    for j in range(X.shape[1]):
+        table[:, j] = X.iloc[:, j].to_list() if hasattr(X, "iloc") else X[:, j].to_list()
+    return table
+
+
+def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Return whether to read values by position, as scikit-learn does if the model never saw names.
+
+    Its columns are numbered x0, x1, ... then. Such names in another order could mean either: InputError.
+    """
+    if list(wanted) != [f"x{j}" for j in range(len(wanted))]:
+        return False
+    if set(names).isdisjoint(wanted):
+        return True
+    if len(names) != len(wanted):
+        return False
+    if any(name in wanted and name != wanted[j] for j, name in enumerate(names)):
+        raise InputError(
+            f"Columns must be in the model's order, {_few(wanted)}. Got {_few(names)}; reorder them, or pass an array."
+        )
+    return True
+
+
+def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
+    missing = [column.name for column in columns if column.name not in row]
+    if missing:
+        raise InputError(f"The row must have a value for every column. Missing: {_few(missing)}.")
+    return [row[column.name] for column in columns]
+
+
+def _number(value: Any, column: Column, floats: Floats) -> float:
+    if column.categories is not None:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if None in column.categories and is_missing(plain):
+            return float(column.categories.index(None))
+        if isinstance(plain, str | int | float):
+            for code, category in enumerate(column.categories):
+                if plain == category and isinstance(plain, bool) == isinstance(category, bool):
+                    return float(code)
+        raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
+    if column.date and isinstance(value, str):
+        return float(day_number(value))
+    if isinstance(value, str | bytes):
+        raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.")
+    if is_missing(value):
+        return float("nan")
+    if isinstance(value, datetime.date | np.datetime64):
+        if column.date:
+            return float(day_number(value))
+        raise InputError(
+            f"Column {column.name!r} must be a number, as the model saw it. Got the date {value!s}; convert it as for "
+            f"training. If that was by toordinal(), declare it: kinds={{{column.name!r}: 'date'}}."
+        )
+    try:
+        return float("inf") if abs(float(value)) > 1.1 * floats.largest else floats.round(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
+
+
+def day_number(value: Any) -> int:
+    """Return a day, also one that is written as text, as `datetime.date.toordinal` counts it: day 1 is 0001-01-01.
+
+    >>> day_number(datetime.date(2024, 2, 29)), day_number(np.datetime64("2024-02-29T00:00")), day_number("2024-02-29")
+    (738945, 738945, 738945)
+    """
+    if isinstance(value, np.datetime64):
+        day = value.astype("datetime64[D]")
+        number = int(day.astype(np.int64)) + datetime.date(1970, 1, 1).toordinal()
+        if day == value and FIRST_DAY <= number <= LAST_DAY:
+            return number
+    elif isinstance(value, datetime.date):  # a datetime, or pandas' Timestamp, too
+        if not isinstance(value, datetime.datetime) or value == type(value)(value.year, value.month, value.day):
+            return datetime.date(value.year, value.month, value.day).toordinal()
+    elif isinstance(value, str) and len(value) == len("2024-02-29"):
+        with contextlib.suppress(ValueError):
+            return datetime.date.fromisoformat(value).toordinal()
+    raise InputError(f"A date must be a day, at midnight and without a time zone. Got {value!s}.")
+
+
+FIRST_DAY, LAST_DAY = datetime.date.min.toordinal(), datetime.date.max.toordinal()
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, NaT, or pandas.NA."""
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    gone = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or gone or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:
+    bad = ~np.isfinite(rows)
+    if not bad.any():
+        return
+    bad &= ~(np.isnan(rows) & [column.missing != "never" for column in columns])
+    if not bad.any():
+        return
+    row, j = np.argwhere(bad)[0]
+    where = f" in row {row}" if len(rows) > 1 else ""
+    if np.isnan(rows[row, j]):
+        raise InputError(
+            f"Column {columns[j].name!r} must not be missing: the model takes no missing values. Got NaN{where}; "
+            "impute it first."
+        )
+    raise InputError(
+        f"Column {columns[j].name!r} must be a finite {floats.name}. Got an infinite or too large value{where}."
+    )
+
+
+def _few(names: Sequence[Any], limit: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return f"[{shown}]" if len(names) <= limit else f"[{shown}, … {len(names) - limit} more]"

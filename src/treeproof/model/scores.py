@@ -1,0 +1,182 @@
+"""Statements about scores and probabilities, as forests whose label says whether the statement is true.
+
+A regressor's score, or a classifier's probability, is cut at some values; the label is the range that it lies in. So
+every question that can be asked about a label can be asked about "the score stays at least 0.7", "the price stays
+within 10 of the prediction" or "the class stays, and its probability stays at least 0.9".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError, UnsupportedModelError
+from treeproof.model.columns import LEAF, Label
+from treeproof.model.decision import Sums
+from treeproof.model.floats import FLOAT64, Floats, smallest_reaching
+from treeproof.model.forest import Forest
+
+Probability = Callable[[float], float]
+"""From a sum of leaf values to the probability of the second class, in the model's own arithmetic."""
+
+UNCERTAIN = "uncertain"
+_NEARBY = 64
+
+
+def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
+    """Return the forest that tells in which range, parted by `cuts`, the score of a regressor lies.
+
+    >>> from treeproof.model.build import build_forest, leaf, split
+    >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
+    >>> forest = build_forest(trees, columns=["a"], classes=["any score"], vote="sum", sums=sums)
+    >>> cut_score(forest, [2]).predict([[0], [1]]).tolist()
+    ['< 2', '>= 2']
+    """
+    _require_score(forest)
+    try:
+        given = [float(cut) for cut in cuts]
+    except (TypeError, ValueError, OverflowError):
+        given = []
+    if not given or not all(math.isfinite(cut) for cut in given) or given != sorted(set(given)):
+        raise InputError(f"The 'cuts' parameter must be a list of finite numbers in ascending order. Got {cuts!r}.")
+    shown = [FLOAT64.shortest(cut) for cut in given]
+    between = [f">= {low} and < {high}" for low, high in pairwise(shown)]
+    return forest.with_cuts(given, [f"< {shown[0]}", *between, f">= {shown[-1]}"])
+
+
+def around(forest: Forest, score: float, within: Any) -> Forest:
+    """Return the forest that tells whether a score stays within a distance of this one.
+
+    >>> from treeproof.model.build import build_forest, leaf, split
+    >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
+    >>> forest = build_forest(trees, columns=["a"], classes=["any score"], vote="sum", sums=sums)
+    >>> around(forest, 1.0, 0.5).predict([[0], [1]]).tolist()
+    ['within 0.5 of 1', 'above']
+    """
+    _require_score(forest)
+    if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not 0 <= within < math.inf:
+        raise InputError(f"The distance must be a finite number, at least 0. Got {within!r}.")
+    try:
+        low = _float_at_least(Fraction(score) - Fraction(float(within)))
+        above = FLOAT64.next(-_float_at_least(-(Fraction(score) + Fraction(float(within)))), math.inf)
+    except OverflowError:
+        low = above = math.inf
+    if not math.isfinite(above):
+        raise InputError(f"The distance must not lead beyond all numbers. {within!r} is too far from {score!r}.")
+    numbers = forest.sums.floats if forest.sums else FLOAT64
+    middle = f"within {FLOAT64.shortest(float(within))} of {numbers.shortest(score)}"
+    return forest.with_cuts([low, above], ["below", middle, "above"])
+
+
+def cut_probability(forest: Forest, threshold: Any, probability: Probability | None) -> Forest:
+    """Return the forest that predicts the second of two classes iff its probability is at least `threshold`."""
+    p = _probability("threshold", threshold)
+    if forest.n_classes != 2:
+        raise InputError(f"A threshold needs a classifier of two classes. Got {forest.n_classes} classes.")
+    labels = forest.classes.tolist()
+    if forest.sums is None:
+        return _share_of_second(forest).with_cuts([p], labels)
+    if probability is None or forest.sums.cuts is None:
+        raise UnsupportedModelError(f"The probabilities of this model cannot be followed exactly. Got {forest!r}.")
+    margin = _margin(lambda s: float(probability(s)) >= p, forest.sums.floats, f"a probability of {p}")
+    return forest.with_cuts([margin], labels)
+
+
+def with_confidence(forest: Forest, confidence: Any, probability: Probability | None) -> Forest:
+    """Return the forest that predicts a class iff the model does with at least this probability, else "uncertain"."""
+    p = _probability("confidence", confidence)
+    labels: list[Label] = forest.classes.tolist()
+    if UNCERTAIN in labels:
+        raise InputError(f"No class may be called {UNCERTAIN!r} if a confidence is asked for.")
+    if forest.sums is None:
+        means = _as_means(forest)
+        # A class as good as the constant wins, since it comes first: its share is at least p.
+        assert means.sums is not None
+        divide, divisor = np.float64, np.float64(means.sums.divisor)
+        needed = smallest_reaching(lambda s: bool(divide(s) / divisor >= p), 0.0, 2.0 * means.sums.divisor, FLOAT64)
+        return dataclasses.replace(
+            means,
+            values=np.column_stack([means.values, np.zeros(forest.n_nodes)]),
+            classes=np.array([*labels, UNCERTAIN], dtype=object),
+            sums=dataclasses.replace(means.sums, start=(*means.sums.start, needed)),
+        )
+    if probability is None or forest.sums.cuts is None or forest.n_classes != 2:
+        raise UnsupportedModelError(
+            "A confidence needs probabilities that are means of leaf values, or a boosted model of two classes: the "
+            f"probabilities of several boosted classes depend on all sums at once. Got {forest!r}."
+        )
+    if p <= 0.5:
+        raise InputError(f"The confidence must be more than 0.5, with two classes. Got {confidence!r}.")
+    numbers = forest.sums.floats
+    first = numbers.dtype(1)
+    low = _margin(lambda s: not float(first - numbers.dtype(probability(s))) >= p, numbers, f"a probability of {p}")
+    high = _margin(lambda s: float(probability(s)) >= p, numbers, f"a probability of {p}")
+    return dataclasses.replace(
+        forest,
+        sums=dataclasses.replace(forest.sums, cuts=(low, high)),
+        classes=np.array([labels[0], UNCERTAIN, labels[1]], dtype=object),
+    )
+
+
+def _require_score(forest: Forest) -> None:
+    if forest.sums is None or forest.sums.cuts != ():
+        raise InputError(
+            f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for "
+            "a classifier."
+        )
+
+
+def _probability(name: str, given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not 0 < given <= 1:
+        raise InputError(f"The '{name}' parameter must be a probability, more than 0 and at most 1. Got {given!r}.")
+    return float(given)
+
+
+def _margin(reaches: Callable[[float], bool], numbers: Floats, what: str) -> float:
+    if not reaches(numbers.largest):
+        raise InputError(f"The model's probabilities never reach {what}; nothing is left to explain.")
+    found = smallest_reaching(reaches, -numbers.largest, numbers.largest, numbers)
+    # Bisection is right if probabilities never fall as sums rise. Their last bit might, so those nearby are looked at.
+    below = above = found
+    for _ in range(_NEARBY):
+        below, above = numbers.next(below, -math.inf), numbers.next(above, math.inf)
+        if reaches(below) or not reaches(above):
+            raise UnsupportedModelError(
+                f"The model's probabilities waver near {what}; choose a slightly different one."
+            )
+    return found
+
+
+def _as_means(forest: Forest) -> Forest:
+    """Return the forest whose sums are the model's class probabilities; the first largest wins."""
+    single = forest.n_trees == 1
+    values = forest.values
+    if forest.vote == "majority" and not single:  # shares of the votes
+        leaf = forest.feature == LEAF
+        values = np.where(leaf[:, None], np.eye(forest.n_classes)[forest.leaf_class], 0.0)
+    sums = Sums((0.0,) * forest.n_classes, divisor=1.0 if single else float(forest.n_trees))
+    return dataclasses.replace(forest, vote="sum", values=values, sums=sums)
+
+
+def _share_of_second(forest: Forest) -> Forest:
+    """Return the forest of two classes as a score: the probability of the second class."""
+    means = _as_means(forest)
+    assert means.sums is not None
+    return dataclasses.replace(
+        means,
+        values=means.values[:, 1:],
+        classes=np.array(["any score"]),
+        sums=Sums((0.0,), divisor=means.sums.divisor, cuts=()),
+    )
+
+
+def _float_at_least(value: Fraction) -> float:
+    """Return the smallest float64 that is not less."""
+    near = float(value)
+    return near if Fraction(near) >= value else FLOAT64.next(near, math.inf)

@@ -1,0 +1,333 @@
+"""Certificates: explanations that travel with their proof, for people who trust neither the solver nor the C++ core.
+
+A certificate is a JSON document (docs/certificates.md describes it); `treeproof.checker` is the checker, one file that
+imports nothing of this package. Making one asks the native oracle once more for the proof, and for witnesses.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from treeproof import checker
+from treeproof.checker import LISTED, RIVAL, Checked, Model
+from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
+from treeproof.model.columns import Rows
+from treeproof.model.files import FORMAT, forest_to_json, load_model, write_whole
+from treeproof.model.forest import Forest
+from treeproof.model.importers import import_model
+from treeproof.oracles.native import NativeOracle, Proof
+from treeproof.query.cells import CellForest
+from treeproof.query.context import Instance, Setting
+from treeproof.query.oracle import Claim, Entailed, Never, Query, Refuted, Stays, fix, violates
+from treeproof.space.domains import Cells, Domain
+from treeproof.space.features import Feature, NumericFeature, ValueFeature
+from treeproof.space.space import Space
+
+COMPRESS_FROM = 2**16  # bytes
+LIST_UP_TO = 256  # points: these take the checker some hundredths of a second
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proved claim as a JSON document, beside the model that it is about.
+
+    ``why.certificate()`` makes it. `document` is the JSON as plain data and `text` as text, in the format of
+    ``docs/certificates.md``; `forest` is the model, which a checker needs as well. `check` lets the independent checker
+    read both, and `save` writes the document.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> certificate = tp.Explainer(forest).abductive(patient).certificate()
+    >>> certificate
+    Certificate(minimal, ... bytes)
+    >>> certificate.document["claim"], certificate.check().leaves
+    ('minimal', 1)
+    """
+
+    document: Mapping[str, Any]
+    forest: Forest
+
+    @cached_property
+    def text(self) -> str:
+        """The document as JSON."""
+        return json.dumps(self.document, separators=(",", ":"), allow_nan=False)
+
+    def check(self) -> Checked:
+        """Check the certificate with the independent checker; CheckError if it fails."""
+        return checker.check(self.text, forest_to_json(self.forest))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the document, compressed if the file ends in .gz or the document is large; whole or not at all."""
+        write_whole(path, self.content(zipped=str(path).endswith(".gz")))
+
+    def content(self, *, zipped: bool = False) -> bytes:
+        """Return what `save` writes: the text, compressed if it is large or `zipped`."""
+        content = self.text.encode()
+        return gzip.compress(content, mtime=0) if zipped or len(content) > COMPRESS_FROM else content
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.document['claim']}, {len(self.text):,} bytes)"
+
+
+def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
+    """Check a certificate against a model with the independent checker; `CheckError` says why it is rejected.
+
+    Parameters
+    ----------
+    certificate : Certificate, dict, or path
+        What ``why.certificate()`` returned, its document, or the file that it was saved to.
+    model : fitted model, Forest, path, or treeproof.checker.Model
+        The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
+        imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
+        a vote, threshold, confidence or cuts of its own, that is part of its model: pass ``explainer.forest``.
+    trust : bool
+        Whether a model in a pickle may be read, which can run any code its author put in.
+
+    Returns
+    -------
+    Checked
+        In words, what is proved.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> print(tp.check(tp.Explainer(forest).abductive(patient).certificate(), forest))
+    Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
+      0.5 < blocked-arteries
+      0.5 < chest-pain
+    """
+    if isinstance(certificate, Certificate):
+        certificate = certificate.document
+    elif isinstance(certificate, str | os.PathLike):
+        certificate = checker.read(certificate)
+    return checker.check(certificate, model if isinstance(model, Model) else model_text(model, trust))
+
+
+def model_text(model: Any, trust: bool) -> str:
+    """Return the model as the checker reads it: a file in that form as it is, without being interpreted."""
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        text = path.read_text(encoding="utf-8") if path.suffix == ".json" else ""
+        if f'"{FORMAT}"' in text[:200]:
+            return text
+        model = load_model(path, trust=trust)
+    return forest_to_json(model if isinstance(model, Forest) else import_model(model))
+
+
+def fingerprint(forest: Forest) -> str:
+    """Return what identifies a forest: the SHA-256 of its JSON."""
+    return hashlib.sha256(forest_to_json(forest).encode()).hexdigest()
+
+
+Other = TypeVar("Other", Refuted, frozenset[int])
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest(Generic[Other]):
+    """Why no set costs less: the features' costs in whole units (None: each costs 1), and what every set must meet.
+
+    A set of features that forces the claim meets what differs from the instance in each of these witnesses; a change
+    meets each of these sets, which force the claim.
+    """
+
+    costs: list[int] | None
+    others: tuple[Other, ...]
+
+
+def certify(
+    setting: Setting,
+    instance: Instance,
+    claim: Claim,
+    domains: Mapping[int, Domain],
+    *,
+    minimal: bool,
+    widest: bool = False,
+    cheapest: Cheapest[Refuted] | None = None,
+    deadline: float | None = None,
+) -> Certificate:
+    """Return a certificate that `domains`, kept features and their cells, force the claim.
+
+    With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
+    with `cheapest`, that no other features cost less.
+    """
+    cells, oracle = setting.cells, _native(setting)
+    box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
+    proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
+    dropped = sorted(domains) if minimal else []
+    common, near = _common(setting, instance, claim), instance.row.tolist()
+
+    def refuted(f: int, domain: Domain) -> Cells:
+        """Return a point of the box, but for one feature, that breaks the claim."""
+        answer = oracle.decide(Query((*box[:f], domain, *box[f + 1 :]), claim, deadline, instance.point))
+        return answer.witness if isinstance(answer, Refuted) else ()
+
+    def row(point: Cells) -> list[Any]:
+        if not point:
+            raise _unproved(deadline)
+        return _row(setting.space, point, instance, near, common["instance"])
+
+    if isinstance(claim, Stays):
+        found = oracle.witnesses(box, claim.label, instance.point, dropped, deadline)
+    else:
+        found = [refuted(f, cells.full[f]) for f in dropped]
+
+    def beside(f: int) -> list[Any]:
+        """Return a row in each cell by which the condition on a feature may be widened."""
+        return [row(refuted(f, cells.only(f, (cell,)))) for cell in _beside(setting.space.features[f], domains[f])]
+
+    document = {
+        **common,
+        "claim": "minimal" if minimal else "sufficient",
+        "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
+        "witnesses": {str(f): row(point) for f, point in zip(dropped, found, strict=True)},
+        "wider": {str(f): beside(f) for f in sorted(domains)} if widest else None,
+        "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
+        "proof": proof,
+    }
+    return Certificate(document, setting.forest)
+
+
+def certify_change(
+    setting: Setting,
+    instance: Instance,
+    claim: Claim,
+    features: Iterable[int],
+    witness: Rows,
+    *,
+    cheapest: Cheapest[frozenset[int]] | None = None,
+    deadline: float | None = None,
+) -> Certificate:
+    """Return a certificate that a change of the features violates the claim, and with any of them kept none does.
+
+    With `cheapest`, also that no change costs less.
+    """
+    cells, changed = setting.cells, frozenset(features)
+    everything, oracle = frozenset(range(cells.n_features)), _native(setting)
+
+    def proof(kept: frozenset[int]) -> dict[str, Any]:
+        return _prove(oracle, cells, Query(fix(cells, instance.point, kept), claim, deadline, instance.point))
+
+    minimum = cheapest and {
+        "costs": cheapest.costs,
+        "reasons": [{"features": sorted(reason), "proof": proof(reason)} for reason in cheapest.others],
+    }
+    document = {
+        **_common(setting, instance, claim),
+        "claim": "change",
+        "changed": sorted(changed),
+        "witness": [_hex(value) for value in witness.tolist()],
+        "minimum": minimum,
+        "proofs": {str(f): proof(everything - changed | {f}) for f in sorted(changed)},
+    }
+    return Certificate(document, setting.forest)
+
+
+_ORACLES: WeakKeyDictionary[Setting, NativeOracle] = WeakKeyDictionary()  # of settings with another oracle
+
+
+def _native(setting: Setting) -> NativeOracle:
+    if isinstance(setting.oracle, NativeOracle):
+        return setting.oracle
+    if setting not in _ORACLES:
+        _ORACLES[setting] = NativeOracle(setting.cells)
+    return _ORACLES[setting]
+
+
+_SAME: WeakKeyDictionary[Setting, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a setting say
+
+
+def _common(setting: Setting, instance: Instance, claim: Claim) -> dict[str, Any]:
+    """Return what every certificate says: which model, which space, which instance, what is claimed of it."""
+    if setting not in _SAME:
+        features, clauses = describe(setting.space, setting.cells)
+        same = {"format": "treeproof-certificate", "version": 1, "model": fingerprint(setting.forest)}
+        _SAME[setting] = {**same, "features": features, "clauses": clauses}
+    return {
+        **_SAME[setting],
+        "instance": [_hex(value) for value in instance.row.tolist()],
+        "label": instance.label,
+        "target": claim.label if isinstance(claim, Never) else None,
+    }
+
+
+def _prove(oracle: NativeOracle, cells: CellForest, query: Query) -> dict[str, Any]:
+    """Return the proof of a query that holds: a box of few points is listed, a larger one split and bounded."""
+    if math.prod(map(len, query.domains)) <= LIST_UP_TO and isinstance(oracle.decide(query), Entailed):
+        return listed(cells, query.claim)
+    proof = oracle.prove(query)
+    if proof is None:
+        raise _unproved(query.deadline)
+    return proof_of(oracle, cells, proof)
+
+
+def listed(cells: CellForest, claim: Claim) -> dict[str, Any]:
+    """Return the proof that asks the checker to evaluate every point."""
+    excluded = [k for k in range(cells.n_classes) if violates(claim, k)]
+    return {"unit": 0, "steps": [number for k in excluded for number in (RIVAL, k, LISTED)], "tables": []}
+
+
+def _beside(feature: Feature, domain: Domain) -> list[int]:
+    """Return the cells by which a condition may be widened: of numbers the next ones, of values all others."""
+    others = (cell for cell in range(feature.n_cells) if cell not in domain)
+    if isinstance(feature, ValueFeature):
+        return list(others)
+    return [cell for cell in others if cell - 1 in domain or cell + 1 in domain]
+
+
+def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Return the features and the clauses of a space, as a certificate has them."""
+    features = [_feature(feature) for feature in space.features]
+    return features, [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
+
+
+def proof_of(oracle: NativeOracle, cells: CellForest, proof: Proof) -> dict[str, Any]:
+    """Return a proof of the native oracle as a certificate has it."""
+    return {"unit": oracle.price_shift - cells.exponent, "steps": proof.steps, "tables": proof.tables}
+
+
+def _unproved(deadline: float | None) -> TreeproofError:
+    if deadline is not None:
+        return UnsupportedQueryError("The time was up before the proof was complete. Allow more.")
+    return InternalError("A claim that was proved could not be proved again; please report this.")
+
+
+def _row(space: Space, witness: Cells, instance: Instance, near: list[float], texts: list[str | None]) -> list[Any]:
+    """Return the row of a witness: as the instance, given as numbers and as texts, where its cells are the same."""
+    row = list(texts)
+    for feature, cell, own in zip(space.features, witness, instance.point, strict=True):
+        if cell != own:
+            for column, value in zip(feature.columns, feature.values(cell, near), strict=True):
+                row[column] = _hex(value)
+    return row
+
+
+def _feature(feature: Any) -> dict[str, Any]:
+    if isinstance(feature, ValueFeature):
+        points = [[_hex(value) for value in point] for point in feature.points.tolist()]
+        return {"name": feature.name, "columns": list(feature.columns), "points": points}
+    assert isinstance(feature, NumericFeature)
+    return {
+        "name": feature.name,
+        "columns": [feature.column],
+        "lowest": _hex(float(feature.lows[0])),
+        "uppers": [_hex(high) for high in feature.highs.tolist()],
+        "whole": feature.kind != "real",
+        "missing": feature.missing_cell,
+    }
+
+
+def _hex(value: float) -> str | None:
+    return None if math.isnan(value) else float(value).hex()

@@ -1,0 +1,1 @@
+"""The one question, over cells: the forest that oracles see, what they are asked, and what they answered."""

@@ -1,0 +1,198 @@
+"""What is known about one instance and one claim, so that the oracle is asked only what is new.
+
+A question is a set of features fixed at the instance's values. A known witness that agrees with the instance on all of
+them refutes it; a known sufficient set inside it entails it. Both are facts, so they can only make an answer come
+sooner, never change it: results do not depend on what was asked before.
+
+The other features are free: each may take any cell, or, if `free` says so, only some cells, its own always among them.
+Freeing one more feature then never takes a point away, which is all that the searches rely on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from treeproof.errors import InternalError
+from treeproof.oracles.native import Deletion, Inflation
+from treeproof.query.cells import CellForest
+from treeproof.query.oracle import (
+    Answer,
+    Cancel,
+    Claim,
+    Entailed,
+    Oracle,
+    Query,
+    Refuted,
+    Unknown,
+    restricted,
+    violates,
+)
+from treeproof.space.domains import Cells, Domain
+
+_RECENT = 64  # answers of each kind that are remembered; a scan of thousands costs more than most questions
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many questions had which outcome at the oracle, and how many were answered from memory.
+
+    The longest are seconds that one question with that outcome took.
+    """
+
+    entailed: int = 0
+    refuted: int = 0
+    unknown: int = 0
+    remembered: int = 0
+    near_ties: int = 0
+    longest_entailed: float = 0.0
+    longest_refuted: float = 0.0
+
+    def add(self, other: Deletion | Inflation) -> None:
+        """Count what a search inside the native core asked."""
+        self.entailed += other.entailed
+        self.refuted += other.refuted
+        self.unknown += other.unknown
+        self.remembered += other.remembered
+        self.near_ties += other.near_ties
+        self.longest_entailed = max(self.longest_entailed, other.longest_entailed)
+        self.longest_refuted = max(self.longest_refuted, other.longest_refuted)
+
+
+class Memory:
+    """Asks the oracle about sets of fixed features of one point, and remembers its answers.
+
+    `free` has the cells that each feature may take where it is not fixed; by default all. The point's own cell must be
+    among them. Those of an ordered feature may have holes here, though not in a query.
+
+    Sets of features are kept as bit masks: memory is scanned for every question.
+    """
+
+    def __init__(
+        self,
+        forest: CellForest,
+        oracle: Oracle,
+        point: Cells,
+        claim: Claim,
+        deadline: float | None = None,
+        cancel: Cancel | None = None,
+        free: Sequence[Domain] | None = None,
+    ) -> None:
+        self.forest = forest
+        self.point = point
+        self.claim = claim
+        self.deadline = deadline
+        self.cancel = cancel
+        self.counts = Counts()
+        self.oracle = oracle
+        self.limited = frozenset() if free is None else restricted(forest, free)
+        self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
+        assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
+        # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
+        # where nothing is known yet.
+        self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
+        self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
+
+    @cached_property
+    def home(self) -> tuple[Domain, ...]:
+        """The point's own cell of each feature, as a domain."""
+        return tuple(self.forest.only(f, (cell,)) for f, cell in enumerate(self.point))
+
+    @property
+    def features(self) -> frozenset[int]:
+        """All features."""
+        return frozenset(range(self.forest.n_features))
+
+    def ask(self, fixed: frozenset[int]) -> Answer:
+        """Does the claim hold with these features fixed at the point and all others free?
+
+        The core of an answer names fixed features only; that the others keep to their free cells goes without saying.
+        """
+        wanted = _mask(fixed)
+        for differs, refuted in reversed(self._witnesses):
+            if not differs & wanted:
+                self.counts.remembered += 1
+                return refuted
+        for core, entailed in reversed(self._cores):
+            if not core & ~wanted:
+                self.counts.remembered += 1
+                return entailed
+        domains = tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point)))
+        answer = self.decide(domains) if self.limited else self._decide(domains)  # without limits there are no holes
+        if isinstance(answer, Refuted):
+            self._witnesses.append((_mask(self.differences(answer)), answer))
+        elif isinstance(answer, Entailed):
+            if not answer.core <= fixed | self.limited:
+                raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
+            if self.limited:
+                answer = replace(answer, core=answer.core & fixed)
+            self._cores.append((_mask(answer.core), answer))
+        return answer
+
+    def decide(self, domains: Sequence[Domain]) -> Answer:
+        """Does the claim hold for every point of these domains? Those of ordered features may have holes.
+
+        The oracle is asked about the domains with their holes filled. A witness in a hole says nothing, so the parts
+        on both sides of it are asked about instead.
+        """
+        answer = self._decide(
+            tuple(_filled(domain) if self.forest.ordered[f] else domain for f, domain in enumerate(domains))
+        )
+        if not isinstance(answer, Refuted):
+            return answer
+        astray = next((f for f, domain in enumerate(domains) if answer.witness[f] not in domain), None)
+        if astray is None:
+            return answer
+        hole = answer.witness[astray]
+        proof = Entailed(frozenset({astray}))
+        for side in ({c for c in domains[astray] if c < hole}, {c for c in domains[astray] if c > hole}):
+            part = self.decide((*domains[:astray], frozenset(side), *domains[astray + 1 :]))
+            if not isinstance(part, Entailed):
+                return part
+            proof = Entailed(proof.core | part.core, proof.near_tie or part.near_tie, proof.clauses | part.clauses)
+        return proof
+
+    def smallest_core(self, inside: frozenset[int]) -> frozenset[int]:
+        """Return the smallest set inside `inside`, itself sufficient, that is known to be sufficient."""
+        wanted = _mask(inside)
+        known = [entailed.core for core, entailed in self._cores if not core & ~wanted]
+        return min([inside, *known], key=len)
+
+    def differences(self, witness: Refuted) -> frozenset[int]:
+        """Return the features in which the witness differs from the point."""
+        return frozenset(f for f in self.features if witness.witness[f] != self.point[f])
+
+    def _decide(self, domains: tuple[Domain, ...]) -> Answer:
+        """Return the oracle's answer, counted and checked."""
+        start = time.perf_counter()
+        answer = self.oracle.decide(Query(domains, self.claim, self.deadline, self.point))
+        seconds = time.perf_counter() - start
+        if isinstance(answer, Unknown):
+            self.counts.unknown += 1
+            return answer
+        self.counts.near_ties += answer.near_tie
+        if isinstance(answer, Entailed):
+            self.counts.entailed += 1
+            self.counts.longest_entailed = max(self.counts.longest_entailed, seconds)
+            return answer
+        self.counts.refuted += 1
+        self.counts.longest_refuted = max(self.counts.longest_refuted, seconds)
+        inside = all(cell in domain for cell, domain in zip(answer.witness, domains, strict=True))
+        allowed = inside and self.forest.allows(answer.witness)
+        if not allowed or not violates(self.claim, self.forest.label(answer.witness)):
+            raise InternalError(f"{self.oracle.name}: a witness did not refute its query; please report this.")
+        return answer
+
+
+def _filled(domain: Domain) -> range:
+    return domain if isinstance(domain, range) else range(min(domain), max(domain) + 1)
+
+
+def _mask(features: Iterable[int]) -> int:
+    mask = 0
+    for feature in features:
+        mask |= 1 << feature
+    return mask

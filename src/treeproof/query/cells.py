@@ -1,0 +1,183 @@
+"""The forest over cells: what oracles see. Below this line nobody meets a float, except to break near-ties.
+
+Each feature is a finite domain of cells ``0 .. n_cells - 1``, each split a set of cells that go left, each leaf an
+integer score per class. The label at a point follows from the sums of scores, up to a rounding band:
+
+    sum_k - sum_c >= theta(k, c) + band   =>   class k beats class c at this point
+    sum_k - sum_c <  theta(k, c) - band   =>   class k does not beat class c at this point
+
+For a vote, ``theta(k, c)`` is 0 if k precedes c (ties go to the first class), else 1; what sums start from and where a
+score is cut moves it. For sums inside the band only the model's own float arithmetic decides, which `CellForest.label`
+repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.model.columns import LEAF, IntArray
+from treeproof.model.forest import Forest
+from treeproof.query.scores import integer_scores
+from treeproof.space.domains import Clause, Domain
+from treeproof.space.features import NumericFeature, ValueFeature
+from treeproof.space.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class CellForest:
+    """A forest whose splits are sets of cells and whose leaves carry integer scores.
+
+    Parameters
+    ----------
+    source
+        The forest this came from, for its decision rule.
+    n_cells
+        Number of cells of each feature.
+    ordered
+        Per feature, whether its splits are cuts of an order (domains are ranges) or arbitrary sets of values.
+    feature
+        Per node the feature tested; -1 at leaves.
+    cut
+        Per node: on an ordered feature, cells ``<= cut`` go left; on a feature of values, an index into `left_sets`.
+    left_sets
+        Sets of cells that go left.
+    scores
+        Per node an integer for each class; meaningful at leaves.
+    theta
+        Per winner and loser, the least difference of sums of scores with which it wins.
+    band
+        Half-width of the rounding band; 0 when sums of scores decide every comparison.
+    exponent
+        Scores are the leaves' values times 2 to the power of this, rounded down.
+    clauses
+        Rules between features: of each clause, at least one literal holds at every point of the space. A literal says
+        that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
+    """
+
+    source: Forest
+    n_cells: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    feature: IntArray
+    cut: IntArray
+    left_sets: tuple[frozenset[int], ...]
+    scores: npt.NDArray[np.int64]
+    theta: npt.NDArray[np.int64]
+    band: int
+    exponent: int
+    clauses: tuple[Clause, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.n_cells)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.source.n_classes
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.source.n_trees
+
+    @cached_property
+    def full(self) -> tuple[Domain, ...]:
+        """The whole domain of each feature."""
+        return tuple(self.only(f, range(n)) for f, n in enumerate(self.n_cells))
+
+    def only(self, feature: int, cells: Iterable[int]) -> Domain:
+        """Return the domain of `feature` with just these cells (consecutive ones, if the feature is ordered)."""
+        chosen = sorted(cells)
+        if not self.ordered[feature]:
+            return frozenset(chosen)
+        domain = range(chosen[0], chosen[-1] + 1)
+        assert len(domain) == len(chosen), "an ordered feature's domain has no holes"
+        return domain
+
+    def allows(self, point: Sequence[int], clauses: Iterable[int] | None = None) -> bool:
+        """Return whether a point keeps all rules between features, or these ones."""
+        asked = self.clauses if clauses is None else [self.clauses[c] for c in clauses]
+        return all(any(point[f] in domain for f, domain in clause) for clause in asked)
+
+    def goes_left(self, node: int, cell: int) -> bool:
+        """Return whether a cell of the node's feature goes left at `node`."""
+        cut = int(self.cut[node])
+        return cell <= cut if self.ordered[self.feature[node]] else cell in self.left_sets[cut]
+
+    def leaves(self, point: Sequence[int]) -> list[int]:
+        """Return the leaf that `point` reaches in each tree."""
+        feature, cut, left, right = self._lists
+        reached = []
+        for node in self.source.roots.tolist():
+            while (f := feature[node]) != LEAF:
+                goes_left = point[f] <= cut[node] if self.ordered[f] else point[f] in self.left_sets[cut[node]]
+                node = left[node] if goes_left else right[node]
+            reached.append(node)
+        return reached
+
+    @cached_property
+    def _lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Features, cuts and children as lists, which Python walks several times faster than arrays."""
+        return self.feature.tolist(), self.cut.tolist(), self.source.left.tolist(), self.source.right.tolist()
+
+    def label(self, point: Sequence[int]) -> int:
+        """Return the class index of the model's own ``predict`` at `point`."""
+        return int(self.source.decide(np.array([self.leaves(point)], dtype=np.int32))[0])
+
+
+def discretise(space: Space) -> CellForest:
+    """Return the forest over the cells of this space; ``discretise().label(cells(x)) == predict_index([x])``."""
+    forest = space.forest
+    of_column = {column: f for f, feature in enumerate(space.features) for column in feature.columns}
+    feature = np.full(forest.n_nodes, LEAF, dtype=np.int32)
+    cut = np.full(forest.n_nodes, LEAF, dtype=np.int32)
+    left_sets: dict[frozenset[int], int] = {}
+    for column, f in of_column.items():
+        nodes = np.flatnonzero(forest.feature == column)
+        feature[nodes] = f
+        seen = space.features[f]
+        if isinstance(seen, NumericFeature):
+            # The last cell that goes left: cells are intervals that no threshold cuts.
+            last = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1 + seen.first
+            if seen.ordered:
+                cut[nodes] = last
+                continue
+            for node, numbers, missing in zip(
+                nodes.tolist(), last.tolist(), forest.missing_left[nodes].tolist(), strict=True
+            ):
+                cells_left = frozenset(range(numbers + 1)) | ({len(seen.lows)} if missing else frozenset())
+                cut[node] = left_sets.setdefault(cells_left, len(left_sets))
+            continue
+        assert isinstance(seen, ValueFeature)
+        place = seen.columns.index(column)
+        for node in nodes.tolist():
+            goes_left = frozenset(
+                cell for cell in range(seen.n_cells) if _goes_left(forest, node, float(seen.points[cell, place]))
+            )
+            cut[node] = left_sets.setdefault(goes_left, len(left_sets))
+    integers = integer_scores(forest)
+    cells = CellForest(
+        source=forest,
+        n_cells=tuple(f.n_cells for f in space.features),
+        ordered=tuple(f.ordered for f in space.features),
+        feature=feature,
+        cut=cut,
+        left_sets=tuple(left_sets),
+        scores=integers.scores,
+        theta=integers.theta,
+        band=integers.band,
+        exponent=integers.exponent,
+    )
+    return replace(cells, clauses=tuple(clause for _, clause in space.clauses)) if space.constraints else cells
+
+
+def _goes_left(forest: Forest, node: int, value: float) -> bool:
+    if forest.subset[node] >= 0:
+        return int(value) in forest.subsets[forest.subset[node]]
+    return bool(value <= forest.threshold[node])

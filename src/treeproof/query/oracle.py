@@ -1,0 +1,140 @@
+"""The one question everything asks, and its three answers.
+
+*With each feature kept in this part of its domain, can the model still violate the claim?* Every explanation is a
+search over answers to this question; every oracle answers it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from treeproof._core import Cancel
+from treeproof.space.domains import Cells, Domain
+
+if TYPE_CHECKING:
+    from treeproof.query.cells import CellForest
+
+
+__all__ = [
+    "Answer",
+    "Cancel",
+    "Claim",
+    "Entailed",
+    "Never",
+    "Oracle",
+    "Query",
+    "Refuted",
+    "Stays",
+    "Unknown",
+    "expired",
+    "fix",
+    "restricted",
+    "violates",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """The claim that the label is always this class."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """The claim that the label is never this class."""
+
+    label: int
+
+
+Claim = Stays | Never
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Does `claim` hold for every point whose cells lie in `domains`?
+
+    `deadline` is a time of ``time.monotonic()``; an oracle answers `Unknown` soon after it. `near` is a point, usually
+    the instance: an oracle may use its cells in a witness where they do not matter.
+    """
+
+    domains: tuple[Domain, ...]
+    claim: Claim
+    deadline: float | None = None
+    near: Cells | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entailed:
+    """The claim holds. Restricting the features of `core` alone, as the query does, is enough for that.
+
+    `clauses`: those of the forest's rules between features that the proof used.
+
+    `near_tie`: the proof met sums inside the rounding band and rests on the model's own float additions there, in
+    tree order (a model that predicts with several jobs adds in any order).
+    """
+
+    core: frozenset[int]
+    near_tie: bool = False
+    clauses: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """The claim fails at `witness`, a point of the query's domains, whose label is `label`.
+
+    `near_tie`: as in `Entailed`.
+    """
+
+    witness: Cells
+    label: int
+    near_tie: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The question was not decided; `reason` says why."""
+
+    reason: str
+
+
+Answer = Entailed | Refuted | Unknown
+
+
+class Oracle(Protocol):
+    """Answers queries about one forest. All backends pass the conformance suite in ``tests/oracle``."""
+
+    @property
+    def name(self) -> str:
+        """Short name of the backend, as used in `Explainer(oracle=...)`."""
+
+    def decide(self, query: Query) -> Answer:
+        """Answer the query; `Unknown` only at the deadline."""
+
+
+def violates(claim: Claim, label: int) -> bool:
+    """Return whether a point with this label refutes the claim.
+
+    >>> violates(Stays(1), 0), violates(Never(1), 0)
+    (True, False)
+    """
+    return label != claim.label if isinstance(claim, Stays) else label == claim.label
+
+
+def fix(forest: CellForest, point: Sequence[int], features: Iterable[int]) -> tuple[Domain, ...]:
+    """Return the domains that keep `features` at their cell in `point` and leave the others free."""
+    fixed = set(features)
+    return tuple(forest.only(f, (point[f],)) if f in fixed else forest.full[f] for f in range(forest.n_features))
+
+
+def restricted(forest: CellForest, domains: Sequence[Domain]) -> frozenset[int]:
+    """Return the features whose domain is smaller than the whole."""
+    return frozenset(f for f, domain in enumerate(domains) if len(domain) < forest.n_cells[f])
+
+
+def expired(deadline: float | None) -> bool:
+    """Return whether the deadline has passed."""
+    return deadline is not None and time.monotonic() >= deadline

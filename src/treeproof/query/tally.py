@@ -1,0 +1,34 @@
+"""How an answer was found: counts of questions and answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How a result was found.
+
+    `entailed`, `refuted` and `unknown` count the oracle's answers, `remembered` the questions that earlier answers had
+    settled; `longest_entailed` and `longest_refuted` are the seconds of the oracle's longest answers. `near_ties`
+    counts answers that rest on float sums closer than rounding; they hold for trees added in their own order, as
+    scikit-learn does unless it predicts with several jobs.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> stats = tp.Explainer(forest, oracle="brute").abductive(patient).stats
+    >>> stats.oracle, stats.entailed, stats.refuted, stats.unknown
+    ('brute', 2, 2, 0)
+    """
+
+    oracle: str
+    seconds: float
+    entailed: int
+    refuted: int
+    unknown: int
+    remembered: int
+    near_ties: int
+    longest_entailed: float
+    longest_refuted: float

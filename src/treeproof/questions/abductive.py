@@ -1,0 +1,271 @@
+"""Why this prediction: features whose values alone force it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.model.columns import Label, Value
+from treeproof.proof.certificate import Certificate, Cheapest, certify
+from treeproof.query.context import Instance, Order, Setting, deadline_after
+from treeproof.query.oracle import Cancel, Refuted, Stays, fix
+from treeproof.query.tally import Statistics
+from treeproof.questions.costs import Costs, make_costs
+from treeproof.questions.result import (
+    Result,
+    Scales,
+    _at,
+    _card,
+    _certified,
+    _near_ties,
+    _no_less,
+    _perhaps_less,
+    _plain_costs,
+    _under,
+    as_plain,
+    but_missing,
+)
+from treeproof.search.inflation import Widened, widen
+from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
+from treeproof.search.minimum import minimum_abductive
+from treeproof.space.conditions import Condition
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Abductive(Result):
+    """Features whose values alone force the prediction; with a `target`, features that alone rule that class out.
+
+    `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no feature can
+    be dropped) or ``"sound"`` (the deadline came first: the features suffice, but perhaps fewer would). With no
+    features at all, the forest gives every input this label, or none the target.
+
+    `cost` is what the features cost together, if costs were stated. `lower_bound` is given if the smallest set was
+    asked for: it is proved that none has fewer features, or costs less.
+
+    `rule` has the values of the features for which that is proved: those that the forest does not tell from the
+    instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
+    be widened and no value added, given the others (perhaps missing values can); otherwise the deadline came first.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> why = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary")).abductive(patient)
+    >>> print(why)
+    Yes, because
+      blocked-arteries = 1
+      chest-pain = 1
+    Proved: these 2 of 4 features force the prediction; none of them can be dropped.
+    """
+
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    label: Label
+    rule: tuple[Condition, ...]
+    target: Label | None
+    instance: tuple[Value, ...]
+    status: Literal["minimum", "minimal", "sound"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
+    inflated: bool = False
+    widest: bool = False
+    cost: Fraction | None = None
+    lower_bound: Fraction | None = None
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate`: this explanation with a proof that others can check, see ``docs/certificates.md``.
+
+        It is made on request, with the explainer that made this explanation; a copy from a file or another process has
+        none. It proves all that the result says: that the conditions of `rule` force the prediction (or rule the
+        `target` out) and, unless the deadline came first, that no feature can be dropped; if the `status` is
+        ``"minimum"``, that no smaller or cheaper set does; if `widest`, that no condition can be widened.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest).abductive(patient).certificate().check())
+        Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
+          0.5 < blocked-arteries
+          0.5 < chest-pain
+        """
+        return _certified(self._certify, timeout)
+
+    def __str__(self) -> str:
+        if not self.features:
+            return f"{self._title()}, whatever the input\n{self._claim()}"
+        return "\n".join([f"{self._title()}, because", *(f"  {condition}" for condition in self.rule), self._claim()])
+
+    def _title(self) -> str:
+        return str(self.label) if self.target is None else f"{self.label}, not {self.target}"
+
+    def _claim(self) -> str:
+        return self._proved() + _under(self.constraints)
+
+    def _proved(self) -> str:
+        if not self.features:
+            every = "the forest gives every input this label"
+            return (
+                f"Proved: {every if self.target is None else f'no input of the space gives the label {self.target}'}."
+            )
+        one = len(self.features) == 1
+        if self.target is None:
+            does = "forces the prediction" if one else "force the prediction"
+        else:
+            does = f"{'rules' if one else 'rule'} out the label {self.target}"
+        are = (
+            f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features{_at(self.cost)} {does}"
+        )
+        if self.status == "sound":
+            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
+        dropped = _no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
+        if self.widest:
+            dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
+            dropped += but_missing(self.rule)
+        late = " Perhaps conditions can be widened, the time was up." if self.inflated and not self.widest else ""
+        late = _perhaps_less(self) + late
+        return f"Proved: {are}; {dropped}.{late}{_near_ties(self.stats)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "abductive", **as_plain(self), **_plain_costs(self)}
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+
+        See `treeproof.plots.explanation`.
+        """
+        from treeproof.show import plots
+
+        return plots.explanation(self, data, ax)
+
+    def _repr_html_(self) -> str:
+        because = "because" if self.features else "whatever the input"
+        return _card(f"{self._title()}, {because}", [str(condition) for condition in self.rule], self._claim())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which explanation is wanted: the shortest that deletion in these orders finds, or, with `costs`, the cheapest.
+
+    With `inflate` the values of its features are then widened, in the first order, to intervals and sets that still
+    force the prediction.
+    """
+
+    orders: tuple[list[int], ...]
+    costs: Costs | None = None
+    inflate: bool = False
+
+
+def make_plan(
+    setting: Setting,
+    *,
+    order: Order,
+    prefer: Iterable[str | int],
+    tries: int,
+    minimum: bool,
+    cost: Mapping[str | int, Any] | None,
+    inflate: bool,
+) -> Plan:
+    """Return what a person asks for, as a plan; InputError if its parts do not go together."""
+    if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 1:
+        raise InputError(f"The 'tries' parameter must be a whole number of at least 1. Got {tries!r} instead.")
+    preferred = setting.features(prefer)
+    costs = make_costs(setting, minimum, cost, preferred)
+    if minimum and tries > 1:
+        raise InputError("With minimum=True no set is shorter, however many orders are tried. Leave out 'tries'.")
+    first = setting.order(order, preferred)
+    n_others = len(first) - len(set(preferred))
+    perturbed = (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
+    return Plan((first, *perturbed), costs, inflate)
+
+
+def explain(
+    setting: Setting, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
+) -> Abductive:
+    """Return features that force the prediction, as planned."""
+    start = time.perf_counter()
+    memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
+    proved = None
+    if plan.costs is None:
+        found = shortest_abductive(memory, plan.orders)
+    else:
+        minimum = minimum_abductive(memory, plan.orders[0], plan.costs.units)
+        found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
+    widened = None
+    if plan.inflate:
+        widened = widen(memory, fix(setting.cells, instance.point, found.features), plan.orders[0])
+    result = make_abductive(setting, instance, None, found, setting.statistics(memory, start), widened, proved)
+    if plan.costs is None:
+        return result
+    return replace(result, cost=plan.costs.total(result.features), lower_bound=minimum.bound * plan.costs.unit)
+
+
+def make_abductive(
+    setting: Setting,
+    instance: Instance,
+    target: Any,
+    found: Sufficient,
+    stats: Statistics,
+    widened: Widened | None = None,
+    cheapest: Cheapest[Refuted] | None = None,
+) -> Abductive:
+    """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
+    space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
+    if widened is None:
+        rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
+    else:
+        domains, clauses = widened.domains, clauses | widened.clauses
+        # A feature that takes all cells could have been dropped, so this is for sets that are not minimal.
+        features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
+        rule = tuple(space.features[f].condition(domains[f]) for f in features)
+    return Abductive(
+        features=features,
+        feature_names=setting.names(features),
+        label=setting.labels[instance.label],
+        rule=rule,
+        target=setting.label_of(target),
+        instance=setting.present(instance.row),
+        status=found.status,
+        n_features=space.n_features,
+        stats=stats,
+        constraints=setting.constraints(clauses),
+        inflated=widened is not None,
+        widest=widened is not None and widened.widest,
+        _certify=partial(_certify, setting, instance, target, features, found.status, widened, cheapest),
+        _scales=Scales(tuple(map(space.features.__getitem__, features)), setting.forest.columns, setting.forest.floats),
+    )
+
+
+def _certify(
+    setting: Setting,
+    instance: Instance,
+    target: Any,
+    features: tuple[int, ...],
+    status: str,
+    widened: Widened | None,
+    cheapest: Cheapest[Refuted] | None,
+    timeout: float | None,
+) -> Certificate:
+    """Return the certificate of an explanation: that its rule suffices, and all that its status says beyond."""
+    domains = fix(setting.cells, instance.point, features) if widened is None else widened.domains
+    return certify(
+        setting,
+        instance,
+        setting.claim(instance, target),
+        {f: domains[f] for f in features},
+        minimal=status != "sound",
+        widest=widened is not None and widened.widest,
+        cheapest=cheapest if status == "minimum" else None,
+        deadline=deadline_after(timeout),
+    )

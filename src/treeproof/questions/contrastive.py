@@ -1,0 +1,367 @@
+"""What would change the prediction: features whose change alone can do it, with the closest input that shows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from treeproof.errors import InputError, InternalError
+from treeproof.model.columns import Label, Value
+from treeproof.proof.certificate import Certificate, Cheapest, certify_change
+from treeproof.query.cache import Memory
+from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.oracle import Entailed, Refuted
+from treeproof.query.tally import Statistics
+from treeproof.questions.costs import Costs
+from treeproof.questions.moves import Moves, as_float, make_moves
+from treeproof.questions.result import (
+    Changed,
+    Result,
+    Scales,
+    _at,
+    _card,
+    _certified,
+    _near_ties,
+    _no_less,
+    _perhaps_less,
+    _plain_costs,
+    as_plain,
+)
+from treeproof.search.closest import closest
+from treeproof.search.diverse import different_changes
+from treeproof.search.minimal import Change, contrastive
+from treeproof.search.minimum import minimum_contrastive
+
+Distance = Literal["l1"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrastive(Result):
+    """Features whose change alone can give another prediction, with an input that shows it.
+
+    `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no proper
+    subset can change the prediction in the way asked for), ``"sound"`` (the deadline came first: the witness is right,
+    but perhaps fewer features would do), ``"impossible"`` (proved: no input at all, within the `limits`, gives the
+    asked-for label) or ``"unknown"`` (the deadline came before any witness). `cost` and `lower_bound` are as in
+    `Abductive`.
+
+    `distance` is how far the witness is from the instance, rounded to a float; None if nobody asked. `closest` says
+    that it is proved: no other values of the same features, within the limits, give the asked-for label at a smaller
+    distance.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> change = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary")).contrastive(patient)
+    >>> print(change)
+    No instead of Yes, if
+      chest-pain: 1 -> 0
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+    """
+
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    label: Label
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    changes: tuple[Changed, ...]
+    target: Label | None
+    instance: tuple[Value, ...]
+    status: Literal["minimum", "minimal", "sound", "impossible", "unknown"]
+    n_features: int
+    stats: Statistics = field(compare=False)
+    distance: float | None = None
+    closest: bool = False
+    limits: tuple[str, ...] = ()
+    cost: Fraction | None = None
+    lower_bound: Fraction | None = None
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
+
+        It proves that the witness has another label, that none of the features can be left out and, if the `status` is
+        ``"minimum"``, that no smaller or cheaper set does; not that no closer values do.
+        """
+        return _certified(self._certify, timeout)
+
+    def __str__(self) -> str:
+        return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
+
+    def _title(self) -> str:
+        if self.witness is None:
+            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
+        return f"{self.witness_label} instead of {self.label}, if"
+
+    def _claim(self) -> str:
+        other = "another label" if self.target is None else f"the label {self.target}"
+        limits = f", with {', '.join(self.limits)}" if self.limits else ""
+        if self.status == "impossible":
+            return f"Proved: no input of the space gives {other}{limits}."
+        if self.status == "unknown":
+            return f"Not decided: the time was up before it was clear whether any input gives {other}{limits}."
+        one = len(self.features) == 1
+        these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
+        are = f"changing {these}{_at(self.cost)} suffices"
+        within = f" Limits: {', '.join(self.limits)}." if self.limits else ""
+        if self.status == "sound":
+            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do.{within}"
+        end = f"{within}{_near_ties(self.stats)}"
+        minimal = _no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
+        end = _perhaps_less(self) + end
+        if self.closest:
+            return f"Proved: {are}; {minimal}, and no closer {'value does' if one else 'values do'}.{end}"
+        late = "" if self.distance is None else " Perhaps closer values do, the time was up."
+        return f"Proved: {are}; {minimal}.{late}{end}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "contrastive", **as_plain(self), **_plain_costs(self)}
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
+        from treeproof.show import plots
+
+        return plots.changes(self, data, ax)
+
+    def _repr_html_(self) -> str:
+        return _card(self._title(), [str(change) for change in self.changes], self._claim())
+
+
+def find_change(
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    ordering: list[int],
+    distance: Distance | None,
+    timeout: float | None,
+    costs: Costs | None = None,
+) -> Contrastive:
+    """Return a subset-minimal set of features whose change reaches the target, by deletion in the given order.
+
+    With `costs` it is the cheapest set. Its witness is the closest one, unless `distance` is None.
+    """
+    _check_distance(distance)
+    start = time.perf_counter()
+    memory = _memory(setting, moves, target, timeout)
+    answer = memory.ask(frozenset())
+    if not isinstance(answer, Refuted):
+        status: Literal["impossible", "unknown"] = "impossible" if isinstance(answer, Entailed) else "unknown"
+        return make_contrastive(setting, moves.instance, target, status, setting.statistics(memory, start), moves)
+    if costs is None:
+        found = contrastive(memory, ordering, answer)
+        return _finish(setting, moves, target, memory, found, distance, start)
+    minimum = minimum_contrastive(memory, ordering, costs.units, answer)
+    cheapest = Cheapest(costs.stated_units, tuple(reason.features for reason in minimum.others))
+    result = _finish(setting, moves, target, memory, minimum.found, distance, start, cheapest)
+    return replace(result, cost=costs.total(result.features), lower_bound=minimum.bound * costs.unit)
+
+
+def find_changes(
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    n: int,
+    ordering: list[int],
+    distance: Distance | None,
+    timeout: float | None,
+) -> Contrastives:
+    """Return up to `n` minimal changes, each as different as possible from those before; fewer if there are no more."""
+    _check_distance(distance)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"The 'n' parameter must be a whole number of at least 1. Got {n!r} instead.")
+    start = time.perf_counter()
+    memory = _memory(setting, moves, target, timeout)
+    found: list[Contrastive] = []
+    status: Literal["found", "all", "sound"] = "all"
+    try:
+        for change in different_changes(memory, ordering):
+            found.append(_finish(setting, moves, target, memory, change, distance, start))
+            if len(found) == n:
+                status = "found"
+                break
+    except TimeoutError:
+        status = "sound"
+    return Contrastives(
+        changes=tuple(found),
+        n=int(n),
+        status=status,
+        label=setting.labels[moves.instance.label],
+        target=setting.label_of(target),
+        limits=moves.words,
+        stats=setting.statistics(memory, start),
+    )
+
+
+def make_contrastive(
+    setting: Setting,
+    instance: Instance,
+    target: Any,
+    found: Change | Literal["impossible", "unknown"],
+    stats: Statistics,
+    moves: Moves | None = None,
+    distance: Fraction | None = None,
+    is_closest: bool = False,
+    cheapest: Cheapest[frozenset[int]] | None = None,
+) -> Contrastive:
+    """Return what was found as a result; `distance` is that of the witness, if it was asked for."""
+    moves = moves or make_moves(setting, instance)
+    features = tuple(sorted(found.features)) if isinstance(found, Change) else ()
+    reached = moves.reach(found.witness) if isinstance(found, Change) else None
+    if isinstance(found, Change) and distance is not None and sum(moves.distances(found.witness)) != distance:
+        raise InternalError(f"The witness {found.witness} is not at the distance {distance}; please report this.")
+    return Contrastive(
+        features=features,
+        feature_names=setting.names(features),
+        label=setting.labels[instance.label],
+        witness=reached.values if reached else None,
+        witness_label=reached.label if reached else None,
+        changes=tuple(reached.changes[f] for f in features) if reached else (),
+        target=setting.label_of(target),
+        instance=setting.present(instance.row),
+        status=found.status if isinstance(found, Change) else found,
+        n_features=setting.space.n_features,
+        stats=stats,
+        distance=None if distance is None else as_float(distance),
+        closest=is_closest,
+        limits=moves.words,
+        _certify=partial(_certify, moves, found, target, cheapest)
+        if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
+        else None,
+        _scales=Scales(
+            tuple(setting.space.features[f] for f in features), setting.forest.columns, setting.forest.floats
+        ),
+    )
+
+
+def _certify(
+    moves: Moves, found: Change, target: Any, cheapest: Cheapest[frozenset[int]] | None, timeout: float | None
+) -> Certificate:
+    setting, instance = moves.setting, moves.instance
+    witness, _ = moves.row(found.witness.witness)
+    return certify_change(
+        setting,
+        instance,
+        setting.claim(instance, target),
+        found.features,
+        witness,
+        cheapest=cheapest if found.status == "minimum" else None,
+        deadline=deadline_after(timeout),
+    )
+
+
+def _check_distance(distance: Any) -> None:
+    if distance not in ("l1", None):
+        raise InputError(f"The 'distance' parameter must be 'l1' or None. Got {distance!r} instead.")
+
+
+def _memory(setting: Setting, moves: Moves, target: Any, timeout: float | None) -> Memory:
+    return setting.memory(moves.instance, setting.claim(moves.instance, target), timeout, free=moves.free)
+
+
+def _finish(
+    setting: Setting,
+    moves: Moves,
+    target: Any,
+    memory: Memory,
+    found: Change,
+    distance: Distance | None,
+    start: float,
+    cheapest: Cheapest[frozenset[int]] | None = None,
+) -> Contrastive:
+    """Return a change as a result, with the closest witness if a distance is asked for."""
+    if distance is None:
+        stats = setting.statistics(memory, start)
+        return make_contrastive(setting, moves.instance, target, found, stats, moves, cheapest=cheapest)
+    # A witness of a minimal change leaves no feature of it as it was.
+    costs, unit = moves.costs(found.features, stay=False)
+    nearest = closest(memory, costs, found.witness)
+    found = replace(found, witness=nearest.witness)
+    is_closest = nearest.proved and found.status != "sound"
+    stats = setting.statistics(memory, start)
+    return make_contrastive(
+        setting, moves.instance, target, found, stats, moves, nearest.cost * unit, is_closest, cheapest
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrastives(Result, Sequence[Contrastive]):
+    """Several minimal changes that share few features, in the order in which they were found.
+
+    `status` is ``"found"`` (as many as asked for), ``"all"`` (proved: there are no more) or ``"sound"`` (the time was
+    up: there may be more). Each change says itself what is proved of it.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> print(tp.Explainer(forest).contrastives(patient, n=3))
+    1. No instead of Yes, if
+      chest-pain: 1 -> 0.5
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+    2. No instead of Yes, if
+      blocked-arteries: 1 -> 0.5
+    Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
+    2 minimal changes of 3 asked for. Proved: there are no others.
+    """
+
+    changes: tuple[Contrastive, ...]
+    n: int
+    status: Literal["found", "all", "sound"]
+    label: Label
+    target: Label | None
+    limits: tuple[str, ...]
+    stats: Statistics = field(compare=False)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    @overload
+    def __getitem__(self, index: int) -> Contrastive: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Contrastive, ...]: ...
+    def __getitem__(self, index: int | slice) -> Contrastive | tuple[Contrastive, ...]:
+        return self.changes[index]
+
+    def __iter__(self) -> Iterator[Contrastive]:
+        return iter(self.changes)
+
+    def __str__(self) -> str:
+        parts = [f"{i}. {change}" for i, change in enumerate(self.changes, start=1)]
+        return "\n".join([*parts, self._claim()])
+
+    def _claim(self) -> str:
+        n, wanted = len(self.changes), f"{self.n} asked for"
+        if self.status == "found":
+            return f"{n} minimal changes, as asked for."
+        what = f"{n} minimal change{'' if n == 1 else 's'} of {wanted}"
+        limits = f" with {', '.join(self.limits)}" if self.limits else ""
+        if self.status == "all":
+            return f"{what}. Proved: there are no others{limits}."
+        return f"{what}. Perhaps there are more: the time was up."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        plain = {**as_plain(self), "changes": [change.to_dict() for change in self.changes]}
+        return {"kind": "contrastives", **plain}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which features are in which change, as a matrix; return the axes. See `treeproof.plots.matrix`."""
+        from treeproof.show import plots
+
+        return plots.matrix(self.changes, ax, complete=True if self.status == "all" and not self.limits else None)
+
+    def _repr_html_(self) -> str:
+        cards = (f"<div>{change._repr_html_()}</div>" for change in self.changes)
+        return "".join([*cards, _card(self._heading(), [], self._claim())])
+
+    def _heading(self) -> str:
+        return f"Instead of {self.label}{'' if self.target is None else f', {self.target}'}"

@@ -1,0 +1,84 @@
+"""Whether given features force the prediction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from treeproof.model.columns import Label, Value
+from treeproof.query.context import Instance, Setting
+from treeproof.query.oracle import Entailed, Refuted, Stays
+from treeproof.query.tally import Statistics
+from treeproof.questions.result import Result, _card, _under, as_plain
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Result):
+    """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (time was up).
+
+    `enough` is, when it holds, the features among them that the proof used. A verdict is true or false in an ``if``; if
+    time was up, that raises ValueError.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> verdict = tp.Explainer(forest).holds(patient, ["chest-pain"])
+    >>> verdict.holds, verdict.witness, verdict.witness_label
+    (False, (0.5, 0.0, 1.0, 70.0), 'No')
+    """
+
+    holds: bool | None
+    features: tuple[int, ...]
+    label: Label
+    enough: tuple[int, ...] | None
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise ValueError("Whether the features force the prediction was not decided in time; see .holds.")
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds is None:
+            return "Not decided: the time was up."
+        if self.holds:
+            are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
+            proved = f"Proved: {are} the prediction {self.label}."
+            return proved + _under(self.constraints)
+        kept = (
+            "with this 1 feature kept" if len(self.features) == 1 else f"with these {len(self.features)} features kept"
+        )
+        return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "verdict", **as_plain(self)}
+
+    def _repr_html_(self) -> str:
+        given = {None: "Not decided", True: f"{self.label}, forced", False: f"{self.label}, not forced"}[self.holds]
+        return _card(given, [], str(self))
+
+
+def judge(setting: Setting, instance: Instance, features: Iterable[str | int], timeout: float | None) -> Verdict:
+    """Decide whether the values of these features alone force the prediction."""
+    start = time.perf_counter()
+    fixed = frozenset(setting.features(features))
+    memory = setting.memory(instance, Stays(instance.label), timeout)
+    answer = memory.ask(fixed)
+    witness, other = setting.witness(instance.row, answer) if isinstance(answer, Refuted) else (None, None)
+    return Verdict(
+        holds=None if not isinstance(answer, Entailed | Refuted) else isinstance(answer, Entailed),
+        features=tuple(sorted(fixed)),
+        label=setting.labels[instance.label],
+        enough=tuple(sorted(answer.core)) if isinstance(answer, Entailed) else None,
+        witness=witness,
+        witness_label=other,
+        stats=setting.statistics(memory, start),
+        constraints=setting.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
+    )

@@ -1,0 +1,129 @@
+"""The rule around a row that covers the most of given rows."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from treeproof.model.columns import Label, Value
+from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.oracle import Stays
+from treeproof.query.tally import Statistics
+from treeproof.questions.coverage import Coverage, locate_rows
+from treeproof.questions.result import (
+    Result,
+    Scales,
+    _card,
+    _near_ties,
+    _under,
+    as_plain,
+    but_missing,
+)
+from treeproof.search.inflation import widen
+from treeproof.search.most_general import most_general
+from treeproof.space.conditions import Condition
+
+_SEARCHING = 0.9  # part of the time; the rest is for widening, which makes a rule far shorter
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MostGeneral(Result):
+    """A rule that the instance satisfies and that forces its label, with as many rows as any such rule covers.
+
+    A rule has a range or a set of values for each of its `features`. `status` is ``"optimal"`` (no rule around the
+    instance that forces the label covers more rows) or ``"sound"`` (the deadline came first: the rule forces the label,
+    and no such rule covers more than `bound` rows). `widest` says that, given the others, no range can be widened and
+    no value added, also where no row tells the difference.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> print(tp.Explainer(forest).most_general(patient, [patient, [1, 1, 1, 80], [1, 0, 0, 80]]))
+    Yes, whenever
+      blocked-arteries >= 0.50000006
+      chest-pain >= 0.50000006
+    Proved: whatever satisfies this gets the label Yes. It covers 2 of 3 rows (66.7%); no rule around this row that
+    forces the label covers more, and no condition can be widened.
+    """
+
+    features: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    label: Label
+    rule: tuple[Condition, ...]
+    coverage: Coverage
+    bound: int
+    instance: tuple[Value, ...]
+    status: Literal["optimal", "sound"]
+    widest: bool
+    n_features: int
+    stats: Statistics = field(compare=False)
+    constraints: tuple[str, ...] = ()
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return "\n".join([self._title(), *(f"  {condition}" for condition in self.rule), self._claim()])
+
+    def _title(self) -> str:
+        return f"{self.label}, {'whenever' if self.rule else 'whatever the input'}"
+
+    def _claim(self) -> str:
+        if not self.rule:
+            return f"Proved: the forest gives every input this label.{_under(self.constraints)}"
+        proved = f"Proved: whatever satisfies this gets the label {self.label}. It covers {self.coverage}; "
+        proved += "no rule around this row that forces the label covers more"
+        if self.status == "sound":
+            proved += f" than {self.bound}"
+        proved += f", and no condition can be widened{but_missing(self.rule)}." if self.widest else "."
+        if self.status == "sound" or not self.widest:
+            proved += " The time was up."
+        return f"{proved}{_near_ties(self.stats)}{_under(self.constraints)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "most general", **as_plain(self), "coverage": self.coverage.to_dict()}
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+
+        See `treeproof.plots.explanation`.
+        """
+        from treeproof.show import plots
+
+        return plots.explanation(self, data, ax)
+
+    def _repr_html_(self) -> str:
+        return _card(self._title(), [str(condition) for condition in self.rule], self._claim())
+
+
+def generalise(setting: Setting, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:
+    """Return the rule around the instance that covers the most rows, widened in the given order."""
+    start, deadline = time.perf_counter(), deadline_after(timeout)
+    memory = setting.memory(instance, Stays(instance.label), None if timeout is None else _SEARCHING * timeout)
+    rows = locate_rows(setting, X)
+    same = Counter(row.point for row in rows if row.label == instance.label)
+    others = Counter(row.point for row in rows if row.label != instance.label)
+    found = most_general(memory, same, others)
+    memory.deadline = deadline
+    widened = widen(memory, found.domains, ordering)
+    domains, space = widened.domains, setting.space
+    features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
+    covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))
+    return MostGeneral(
+        features=features,
+        feature_names=setting.names(features),
+        label=setting.labels[instance.label],
+        rule=tuple(space.features[f].condition(domains[f]) for f in features),
+        coverage=Coverage(covered, len(rows)),
+        bound=found.bound,
+        instance=setting.present(instance.row),
+        status="optimal" if covered == found.bound else "sound",
+        widest=widened.widest,
+        n_features=space.n_features,
+        stats=setting.statistics(memory, start),
+        constraints=setting.constraints(found.clauses | widened.clauses),
+        _scales=Scales(tuple(space.features[f] for f in features), setting.forest.columns, setting.forest.floats),
+    )

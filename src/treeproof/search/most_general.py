@@ -1,0 +1,273 @@
+"""The box around a point that entails the claim and covers the most of given points (Most General Explanations of Tree
+Ensembles, IJCAI 2025, with an implementation of our own).
+
+A box may be taken as the hull of the home point and the points it covers. It entails the claim iff it holds no
+counterexample, and it holds one iff in every feature some covered point goes as far from home as the counterexample
+does. So the points that are lost are a cheapest choice with, for each counterexample known so far, a feature in which
+all points that go so far are lost: a question for `HittingSets`, whose bound holds for every box. If the hull of what
+is left holds further counterexamples, points are given up until it holds none, which makes a candidate, and the
+counterexamples are learned. That is repeated until the bound says that no box covers more than the best candidate.
+
+A counterexample is moved towards home as far as it stays one: the nearer it is, the more boxes it rules out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treeproof.oracles.native import NativeOracle
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Entailed, Refuted, Unknown, expired, violates
+from treeproof.search.hitting import HittingSets
+from treeproof.space.domains import Cells, Domain
+
+Integers = npt.NDArray[np.integer[Any]]
+
+_SCREENED = 50  # points in a row that could be covered alone: then the others are not tried one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Covering:
+    """Domains around the home point that entail the claim and cover so many points; no others cover more than `bound`.
+
+    The best there are if `covered` is `bound`, which is so unless the deadline came first. `clauses` are the rules
+    between features that the proof used.
+    """
+
+    domains: tuple[Domain, ...]
+    covered: int
+    bound: int
+    clauses: frozenset[int] = frozenset()
+
+
+def most_general(memory: Memory, points: Mapping[Cells, int], others: Iterable[Cells]) -> Covering:
+    """Return domains around the memory's point that entail its claim and cover as many points as any.
+
+    `points` satisfy the claim; each counts as often as it is mapped to. `others` violate it.
+    """
+    return _Search(memory, points, others).run()
+
+
+class _Search:
+    def __init__(self, memory: Memory, points: Mapping[Cells, int], others: Iterable[Cells]) -> None:
+        n = memory.forest.n_features
+        self._memory = memory
+        self._home = np.array(memory.point, dtype=int)
+        self._ordered = np.array(memory.forest.ordered)
+        self._points = np.array(list(points), dtype=int).reshape(-1, n)
+        self._weights = np.array(list(points.values()), dtype=int)
+        self._others = np.array(list(others), dtype=int).reshape(-1, n)
+        self._counterexamples: list[Integers] = []
+        self._proof = Entailed(frozenset())  # the last one
+        # Points, by index, whose hull entails the claim, what they weigh, and the rules that the proof used.
+        self._best = np.array([], dtype=int)
+        self._covered = self._value(self._best)
+        self._clauses: frozenset[int] = frozenset()
+        self._bound = int(self._weights.sum())
+
+    def run(self) -> Covering:
+        try:
+            self._search()
+            self._bound = self._covered
+        except TimeoutError:
+            pass
+        return Covering(self._hull(self._best), self._covered, self._bound, self._clauses)
+
+    def _search(self) -> None:
+        """Find the best hull and prove that there is no better one; TimeoutError when the deadline comes first."""
+        alive = self._screen()
+        self._bound = int(self._weights[alive].sum())
+        kept = alive
+        for counterexample in self._counterexamples:
+            kept = self._give_up(kept, counterexample)
+        self._improve(kept)
+        with _Choice(self._memory, self._points[alive], self._weights[alive]) as choice:
+            try:
+                for counterexample in self._counterexamples:
+                    choice.avoid(counterexample)
+                while (chosen := choice.heaviest(above=self._covered)) is not None:
+                    for counterexample in self._improve(alive[chosen]):
+                        choice.avoid(counterexample)
+            finally:
+                self._bound = choice.bound
+
+    def _screen(self) -> Integers:
+        """Return the points without those that no box covers: a counterexample lies between them and home.
+
+        Most of these are found, not all. The farthest points are tried first, since they tell about those between.
+        """
+        hopeless = np.zeros(len(self._points), dtype=bool)
+        coverable = np.zeros(len(self._points), dtype=bool)
+        in_a_row = 0
+        for i in np.argsort(-np.abs(self._points - self._home).sum(axis=1), kind="stable").tolist():
+            if hopeless[i] or coverable[i]:
+                continue
+            counterexample = self._refute(np.array([i]))
+            if counterexample is not None:
+                hopeless |= self._reach(counterexample, np.arange(len(self._points))).all(axis=1)
+                in_a_row = 0
+                continue
+            coverable |= self._inside(self._points, np.array([i]))
+            in_a_row += 1
+            if in_a_row == _SCREENED:
+                break
+        return np.flatnonzero(~hopeless)
+
+    def _improve(self, kept: Integers) -> list[Integers]:
+        """Give points up until the hull of the others entails the claim, and return the counterexamples on the way."""
+        met = []
+        while (counterexample := self._refute(kept)) is not None:
+            met.append(counterexample)
+            kept = self._give_up(kept, counterexample)
+        value = self._value(kept)
+        if value > self._covered:
+            self._best, self._covered, self._clauses = kept, value, self._proof.clauses
+        return met
+
+    def _give_up(self, kept: Integers, counterexample: Integers) -> Integers:
+        """Return the points without those that go as far as the counterexample in the feature where that costs least.
+
+        All of them, if their hull does not hold it.
+        """
+        reach = self._reach(counterexample, kept)
+        if not reach.any(axis=0).all():
+            return kept
+        away = np.flatnonzero(counterexample != self._home)
+        cheapest = away[np.argmin(self._weights[kept] @ reach[:, away])]
+        return kept[~reach[:, cheapest]]
+
+    def _refute(self, kept: Integers) -> Integers | None:
+        """Return a counterexample in the hull of these points, or None if there is none; or TimeoutError."""
+        if expired(self._memory.deadline):
+            raise TimeoutError
+        inside = self._others[self._inside(self._others, kept)]
+        if len(inside):
+            return self._learn(inside[np.argmin((inside != self._home).sum(axis=1))])
+        answer = self._memory.decide(self._hull(kept))
+        if isinstance(answer, Unknown):
+            raise TimeoutError
+        if isinstance(answer, Refuted):
+            return self._learn(np.array(answer.witness))
+        self._proof = answer
+        return None
+
+    def _learn(self, point: Integers) -> Integers:
+        """Return the counterexample moved towards home, one feature after the other; by halving, not step by step."""
+        near = point.tolist()
+        for f in np.argsort(-np.abs(point - self._home), kind="stable").tolist():
+            good, bad = near[f], self._memory.point[f]
+            if good == bad:
+                continue
+            near[f] = bad
+            if self._violates(near):
+                continue
+            while self._ordered[f] and abs(good - bad) > 1:
+                near[f] = (good + bad) // 2
+                if self._violates(near):
+                    good = near[f]
+                else:
+                    bad = near[f]
+            near[f] = good
+        self._counterexamples.append(np.array(near))
+        return self._counterexamples[-1]
+
+    def _violates(self, point: list[int]) -> bool:
+        memory = self._memory
+        label = memory.oracle.label if isinstance(memory.oracle, NativeOracle) else memory.forest.label
+        return memory.forest.allows(point) and violates(memory.claim, label(point))
+
+    def _reach(self, target: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
+        """Return per point and feature whether the point goes as far from home as the target, on its side."""
+        points = self._points[kept]
+        beyond = np.where(target > self._home, points >= target, points <= target)
+        return (target == self._home) | np.where(self._ordered, beyond, points == target)
+
+    def _hull(self, kept: Integers) -> tuple[Domain, ...]:
+        """Return the smallest domains that hold home and these points."""
+        points = np.vstack([self._points[kept], self._home])
+        return tuple(
+            range(int(points[:, f].min()), int(points[:, f].max()) + 1)
+            if ordered
+            else frozenset(np.unique(points[:, f]).tolist())
+            for f, ordered in enumerate(self._ordered)
+        )
+
+    def _inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
+        """Return which of some points lie in the hull of home and points."""
+        inside = np.ones(len(points), dtype=bool)
+        for f, domain in enumerate(self._hull(kept)):
+            if isinstance(domain, range):
+                inside &= (domain[0] <= points[:, f]) & (points[:, f] <= domain[-1])
+            else:
+                inside &= np.isin(points[:, f], list(domain))
+        return inside
+
+    def _value(self, kept: Integers) -> int:
+        return int(self._weights[self._inside(self._points, kept)].sum())
+
+
+class _Choice:
+    """The heaviest choice of points whose hull avoids counterexamples; `bound` is proved at any time.
+
+    What the hitting sets choose is a point that is lost, or, at no cost, an extent that the hull has: that it goes from
+    home to a certain cell, or further.
+    """
+
+    def __init__(self, memory: Memory, points: Integers, weights: Integers) -> None:
+        self._home = memory.point
+        self._ordered = memory.forest.ordered
+        self._total = int(weights.sum())
+        self._n_points = len(points)
+        costs = dict(enumerate(weights.tolist()))
+        self._extents: list[dict[int, int]] = []  # per feature: cells of points, in order, to what stands for them
+        for f, home in enumerate(self._home):
+            cells = [cell for cell in np.unique(points[:, f]).tolist() if cell != home]
+            self._extents.append({cell: len(costs) + i for i, cell in enumerate(cells)})
+            costs.update(dict.fromkeys(self._extents[f].values(), 0))
+        self._sets = HittingSets(costs, deadline=memory.deadline)
+        for f, extents in enumerate(self._extents):
+            for i, cell in enumerate(points[:, f].tolist()):
+                if cell in extents:
+                    self._sets.require([i + 1, extents[cell] + 1])
+            if self._ordered[f]:
+                above = [extents[cell] for cell in extents if cell > self._home[f]]
+                below = [extents[cell] for cell in reversed(extents) if cell < self._home[f]]
+                for near, far in [*pairwise(above), *pairwise(below)]:
+                    self._sets.require([near + 1, -(far + 1)])
+
+    def __enter__(self) -> _Choice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sets.__exit__()
+
+    @property
+    def bound(self) -> int:
+        """No choice is heavier."""
+        return self._total - self._sets.bound
+
+    def avoid(self, counterexample: Integers) -> None:
+        """Ask that in some feature the hull does not extend as far as the counterexample."""
+        needed = [self._extent(f, cell) for f, cell in enumerate(counterexample.tolist()) if cell != self._home[f]]
+        if None not in needed:
+            self._sets.require([-(extent + 1) for extent in needed if extent is not None])
+
+    def heaviest(self, above: int) -> Integers | None:
+        """Return a choice of points as heavy as any, or None if none is heavier than `above`; or TimeoutError."""
+        chosen = self._sets.cheapest(below=self._total - above)
+        return None if chosen is None else np.array([i for i in range(self._n_points) if i not in chosen], dtype=int)
+
+    def _extent(self, f: int, cell: int) -> int | None:
+        """Return the least extent with which the hull has this cell; None if no point goes so far."""
+        cells = list(self._extents[f])
+        if not self._ordered[f]:
+            return self._extents[f].get(cell)
+        place = bisect_left(cells, cell) if cell > self._home[f] else bisect_right(cells, cell) - 1
+        return self._extents[f][cells[place]] if 0 <= place < len(cells) else None

@@ -1,0 +1,1 @@
+"""How results look: text, cards, plots, reports. Nothing here decides anything."""

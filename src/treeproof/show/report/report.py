@@ -1,0 +1,360 @@
+"""Reports: explanations of chosen rows on one page that can be filed, with certificates and the checker beside it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from treeproof import checker
+from treeproof.checker import CheckError, Model
+from treeproof.errors import InputError, InternalError, MissingExtraError, TreeproofError
+from treeproof.explainer import Explainer
+from treeproof.model.columns import Label
+from treeproof.model.files import forest_to_json, write_whole
+from treeproof.model.forest import Forest
+from treeproof.model.rows import as_row, by_number
+from treeproof.proof.certificate import fingerprint
+from treeproof.query.context import Order, check_timeout
+from treeproof.questions.abductive import Abductive
+from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.parallel import track
+from treeproof.questions.result import Result
+from treeproof.show import plots
+from treeproof.show.report.page import Facts, Filed, ReportedRow, render
+
+Kind = Literal["abductive", "contrastive", "both"]
+
+FIRST_ROWS = 5
+MOST_BEHIND = 1000  # rows whose distribution is drawn
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Result):
+    """What a report has: its page, the folder of its certificates, if they were kept, and its rows."""
+
+    out: Path
+    certificates: Path | None
+    rows: tuple[ReportedRow, ...]
+
+    @property
+    def accepted(self) -> int:
+        """How many certificates the independent checker accepted."""
+        return sum(filed.accepted is True for filed in self._answers)
+
+    @property
+    def rejected(self) -> int:
+        """How many certificates the independent checker rejected."""
+        return sum(filed.accepted is False for filed in self._answers)
+
+    @property
+    def late(self) -> tuple[int, ...]:
+        """The rows for which the time was up before everything was proved and certified."""
+        return tuple(row.row for row in self.rows if any(filed.late for filed in row.answers))
+
+    @property
+    def failed(self) -> tuple[int, ...]:
+        """The rows about which something could not be explained; the page says why."""
+        return tuple(row.row for row in self.rows if row.failed)
+
+    @property
+    def _answers(self) -> list[Filed]:
+        return [filed for row in self.rows for filed in row.answers]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {
+            "kind": "report",
+            "out": str(self.out),
+            "certificates": None if self.certificates is None else str(self.certificates),
+            "rows": [row.row for row in self.rows],
+            "accepted": self.accepted,
+            "rejected": self.rejected,
+            "late": list(self.late),
+            "failed": list(self.failed),
+        }
+
+    def __str__(self) -> str:
+        n = len(self.rows)
+        parts = [f"{n} row{'s' * (n != 1)}", f"{self.accepted} certificate{'s' * (self.accepted != 1)} accepted"]
+        parts += [f"{self.rejected} REJECTED"] if self.rejected else []
+        parts += [f"{len(self.late)} not proved in full, the time was up"] if self.late else []
+        parts += [f"{len(self.failed)} not explained, the page says why"] if self.failed else []
+        beside = "" if self.certificates is None else f", certificates in {self.certificates}"
+        return f"{'; '.join(parts)}. Saved to {self.out}{beside}"
+
+
+def report(
+    explainer: Explainer,
+    X: Any,
+    out: str | os.PathLike[str],
+    *,
+    rows: Iterable[int] | None = None,
+    kind: Kind = "both",
+    target: Label | None = None,
+    within: float | None = None,
+    minimum: bool = False,
+    inflate: bool = False,
+    order: Order = "importance",
+    timeout: float | None = None,
+    title: str | None = None,
+    certificates: str | os.PathLike[str] | bool = True,
+    progress: bool = False,
+    inputs: Mapping[str, str | os.PathLike[str]] | None = None,
+    command: str | None = None,
+    model: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Write a page with explanations of chosen rows, each certified and checked; return what it has.
+
+    The page is one HTML file that loads nothing from elsewhere. It appears whole or not at all, after its certificates.
+    A row that cannot be explained is on the page with its error; if none can, the first error is raised and nothing
+    is written.
+
+    Parameters
+    ----------
+    explainer
+        What explains, with its settings.
+    X
+        Rows, as the model takes them. Their distribution is drawn behind the pictures.
+    out
+        Where the page is written.
+    rows
+        Which rows, counted from 0; by default the first five.
+    kind
+        ``"abductive"`` (why), ``"contrastive"`` (what would change it) or ``"both"``.
+    target
+        The class that changes must reach; by default any other.
+    within
+        For a regressor: explain why each score stays so close to its prediction, as `Explainer.around` does.
+    minimum
+        Whether both explanations and changes must have as few features as possible, proved, as in
+        `Explainer.abductive`.
+    inflate, order
+        As in `Explainer.abductive`.
+    timeout
+        Seconds for each explanation, and for each certificate. What is not finished is labelled so.
+    title
+        Of the page.
+    certificates
+        The folder for certificates, the forest and a copy of the checker. By default one beside the page, named after
+        it; with False none is written, but certificates are made and checked all the same.
+    progress
+        Whether to show a progress bar on standard error.
+    inputs
+        What a file is to its path, such as ``{"Data": "data.csv"}``: the page has their names and fingerprints.
+    command
+        The command line that makes the page again, if there is one.
+    model
+        The model's own file, if ``treeproof check`` can check certificates against it.
+
+    Examples
+    --------
+    >>> import tempfile, treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = tp.report(tp.Explainer(forest), [patient, [0, 1, 0, 80]], f"{folder}/report.html")
+    ...     sorted(path.name for path in made.certificates.iterdir())
+    ['checker.py', 'forest-...json', 'row-0-change.json', 'row-0-why.json', 'row-1-change.json', 'row-1-why.json']
+    >>> made.accepted
+    4
+    """
+    if kind not in ("abductive", "contrastive", "both"):
+        raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
+    check_timeout(timeout)
+    if target is not None and within is None:
+        explainer.forest.class_index(target)
+    n_rows, part = by_number(X)
+    chosen = _chosen(rows, n_rows)
+    page, folder = _places(out, certificates)
+    asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
+    done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
+    _raise_if_none(done)
+    filed = [(answer.name, answer.certificate) for row in done for answer in row.answers if answer.certificate]
+    files = [*asks.forests.items(), ("checker.py", Path(checker.__file__).read_bytes()), *filed] if filed else []
+    facts = Facts(
+        title=title or f"Explanations: {explainer._source.partition(' of ')[0]}",
+        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        source=explainer._source,
+        forest=explainer.forest,
+        fingerprint=fingerprint(explainer.forest),
+        space=asks.space,
+        versions=_versions(explainer._source),
+        inputs=[(what, os.path.basename(path), _sha256(Path(path))) for what, path in (inputs or {}).items()],
+        n_rows=n_rows,
+        behind=_behind(explainer.forest, n_rows, part),
+        folder=None if folder is None or not files else _seen_from(page, folder),
+        files=[(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in files],
+        command=command,
+        model=None if model is None else _seen_from(page, Path(model)),
+    )
+    text = render(facts, done)
+    if folder is not None and files:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files:
+            write_whole(folder / name, content)
+    write_whole(page, text.encode())
+    return Report(page, folder if files else None, tuple(done))
+
+
+class _Asks:
+    """Asks about rows, and has every certificate checked. It keeps the forests that certificates are about."""
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        kind: Kind,
+        target: Label | None,
+        within: float | None,
+        minimum: bool,
+        inflate: bool,
+        order: Order,
+        timeout: float | None,
+    ) -> None:
+        self.explainer, self.kind, self.within, self.timeout = explainer, kind, within, timeout
+        both: dict[str, Any] = {"minimum": minimum, "order": order, "timeout": timeout}
+        self.why_options = {**both, "inflate": inflate}
+        self.change_options = {**both, "target": target}
+        self.forests: dict[str, bytes] = {}
+        self._models: dict[str, Model] = {}
+        self.space = explainer.space if within is None else None
+
+    def about(self, row: int, part: Any) -> ReportedRow:
+        """Explain a row; an error takes the place of what cannot be explained."""
+        try:
+            x = part(row)
+            asked = self.explainer if self.within is None else self.explainer.around(x, self.within)
+            asked._setting.instance(x)
+        except TreeproofError as error:
+            return ReportedRow(row, error=error)
+        self.space = asked.space
+        why = change = None
+        if self.kind != "contrastive":
+            why = self._filed(f"row-{row}-why.json", lambda: asked.abductive(x, **self.why_options))
+        if self.kind != "abductive":
+            change = self._filed(f"row-{row}-change.json", lambda: asked.contrastive(x, **self.change_options))
+        return ReportedRow(row, why, change)
+
+    def _filed(self, name: str, ask: Any) -> Filed:
+        try:
+            result: Abductive | Contrastive = ask()
+        except InternalError:
+            raise  # a bug: nothing is claimed of any row
+        except TreeproofError as error:
+            return Filed(error)
+        if isinstance(result, Contrastive) and result.status in ("impossible", "unknown", "sound"):
+            remark = "no proof of this is kept." if result.status == "impossible" else "the time was up."
+            return Filed(result, remark=remark)
+        try:
+            made = result.certificate(self.timeout)
+        except InternalError:
+            raise
+        except TreeproofError as error:
+            return Filed(result, remark=str(error))
+        forest = f"forest-{made.document['model'][:12]}.json"
+        if forest not in self.forests:
+            text = forest_to_json(made.forest)
+            self.forests[forest], self._models[forest] = text.encode(), Model(text)
+        try:
+            checked = checker.check(made.text, self._models[forest])
+        except CheckError as error:
+            return Filed(result, name, forest, made.content(), False, str(error))
+        return Filed(result, name, forest, made.content(), True, f"Proved: {checked.text}.")
+
+
+def _chosen(rows: Iterable[int] | None, n_rows: int) -> list[int]:
+    if rows is None:
+        chosen = list(range(min(FIRST_ROWS, n_rows)))
+    else:
+        chosen = []
+        for row in rows:
+            if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+                raise InputError(f"Rows must be whole numbers between 0 and {n_rows - 1}. Got {row!r}.")
+            chosen.append(int(row))
+    if not chosen:
+        raise InputError("A report must have at least one row. Got none.")
+    return list(dict.fromkeys(chosen))
+
+
+def check_page(out: str | os.PathLike[str]) -> Path:
+    """Return where a page goes; InputError if no page can be there."""
+    page = Path(out)
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"The page must end in .html or .htm. Got {str(out)!r}.")
+    if not page.parent.is_dir():
+        raise InputError(f"The folder of the page must exist. Got {str(out)!r}.")
+    if page.is_dir():
+        raise InputError(f"The page must be a file. Got {str(out)!r}, which is a folder.")
+    return page
+
+
+def _places(out: str | os.PathLike[str], certificates: str | os.PathLike[str] | bool) -> tuple[Path, Path | None]:
+    """Return where the page and its certificates go; fail before the work is done if that cannot be."""
+    page = check_page(out)
+    if certificates is False:
+        return page, None
+    folder = page.with_name(f"{page.stem}-certificates") if certificates is True else Path(certificates)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"Certificates need a folder. Got {str(folder)!r}, which is a file.")
+    return page, folder
+
+
+def _raise_if_none(done: Sequence[ReportedRow]) -> None:
+    """Raise the first error if nothing was explained."""
+    errors: list[TreeproofError] = []
+    for row in done:
+        for found in (row.error, *(filed.result for filed in row.answers)):
+            if isinstance(found, TreeproofError):
+                errors.append(found)
+            elif found is not None:
+                return
+    raise errors[0]
+
+
+def _behind(forest: Forest, n_rows: int, part: Any) -> list[list[Any]]:
+    """Return rows for the distributions, evenly chosen; those that cannot be read are left out."""
+    try:
+        plots.axes.pyplot()
+    except MissingExtraError:
+        return []
+    return list(_readable(forest, range(0, n_rows, -(-n_rows // MOST_BEHIND)), part))
+
+
+def _readable(forest: Forest, rows: Iterable[int], part: Any) -> Iterator[list[Any]]:
+    for row in rows:
+        with suppress(TreeproofError):
+            numbers = as_row(part(row), forest.columns, forest.floats).tolist()
+            yield [
+                value if column.categories is None else column.categories[int(value)]
+                for value, column in zip(numbers, forest.columns, strict=True)
+            ]
+
+
+def _versions(source: str) -> dict[str, str]:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    names = ["treeproof", "scikit-learn", "numpy"]
+    names += [name for name in ("xgboost", "lightgbm") if f"of {name}" in source]
+    found = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return {**found, "Python": platform.python_version()}
+
+
+def _seen_from(page: Path, path: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, page.parent)).as_posix()
+    except ValueError:  # another drive of Windows
+        return str(path)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,247 @@
+"""The space of a forest, as people declare it: kinds, groups, bounds, constraints, missing values."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from treeproof.errors import InputError, did_you_mean
+from treeproof.model.columns import LEAF, FloatArray
+from treeproof.model.floats import Floats
+from treeproof.model.forest import Forest
+from treeproof.model.rows import FIRST_DAY, LAST_DAY, day_number
+from treeproof.space.constraints import Constraint, intervals, parse_constraint
+from treeproof.space.features import Feature, NumericFeature, NumericKind, ValueFeature
+from treeproof.space.space import Space, feature_index
+
+
+def declare(
+    forest: Forest,
+    *,
+    kinds: Mapping[str | int, NumericKind] | None = None,
+    one_hot: Mapping[str, Sequence[str | int]] | None = None,
+    bounds: Mapping[str | int, Sequence[Any]] | None = None,
+    constraints: Sequence[str] = (),
+    missing: Iterable[str | int] | Literal["all"] | None = None,
+) -> Space:
+    """Build the space of a forest.
+
+    Parameters
+    ----------
+    forest
+        The forest.
+    kinds
+        Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers
+        that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
+    one_hot
+        Feature name to the columns of which exactly one is 1 and the others are 0; they become one feature.
+    bounds
+        Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of
+        named values, to the values that occur.
+    constraints
+        Rules between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.space.constraints`.
+    missing
+        Numeric columns that may be missing, or ``"all"``. By default those of models made for missing values.
+    """
+    declared: dict[int, NumericKind] = {}
+    for given, kind in (kinds or {}).items():
+        column = _column(forest, given)
+        if kind not in get_args(NumericKind):
+            raise InputError(f"A kind must be one of {get_args(NumericKind)}. Got {kind!r}.")
+        if forest.columns[column].categories is not None:
+            raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
+        if column in declared:
+            raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
+        declared[column] = kind
+    groups = _groups(forest, one_hot or {}, declared)
+    parts = _parts(forest, groups)
+    names = [name for name, _ in parts]
+    if isinstance(constraints, str):
+        raise InputError(f"Constraints must be a list of rules. Got the string {constraints!r}.")
+    rules = tuple(parse_constraint(text, names) for text in constraints)
+    allowed = {feature_index(given, names): limits for given, limits in (bounds or {}).items()}
+    may_be_missing = _missing(forest, missing, groups)
+    thresholds = _thresholds(forest)
+    features: list[Feature] = []
+    for f, (name, columns) in enumerate(parts):
+        j = columns[0]
+        categories = forest.columns[j].categories
+        if j not in groups and categories is None:
+            kind = declared.get(j, "date" if forest.columns[j].date else "real")
+            cuts = np.concatenate([thresholds[j], _cuts(rules, f, forest.floats)])
+            limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
+            numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
+            where = _missing_cell(forest, j) if j in may_be_missing else None
+            features.append(replace(numeric, missing=where))
+            continue
+        if j in groups:
+            values = ValueFeature(name, columns, tuple(forest.columns[c].name for c in columns), np.eye(len(columns)))
+        else:
+            assert categories is not None
+            values = ValueFeature(name, columns, categories, np.arange(len(categories), dtype=np.float64)[:, None])
+        features.append(_chosen(values, allowed.get(f, values.labels)))
+    return Space(forest, tuple(features), rules)
+
+
+def dated(forest: Forest, kinds: Mapping[str | int, NumericKind] | None) -> Forest:
+    """Return the forest whose columns of kind ``"date"`` take dates in rows."""
+    days = {_column(forest, given) for given, kind in (kinds or {}).items() if kind == "date"}
+    if not days:
+        return forest
+    columns = tuple(replace(column, date=True) if j in days else column for j, column in enumerate(forest.columns))
+    return replace(forest, columns=columns)
+
+
+def _numeric(
+    name: str, kind: NumericKind, column: int, thresholds: FloatArray, limits: tuple[float, float], floats: Floats
+) -> NumericFeature:
+    """Cut the domain of a numeric column at the thresholds that have values on both sides."""
+    ends = {"binary": (0.0, 1.0), "date": (float(FIRST_DAY), float(LAST_DAY))}
+    low, high = ends.get(kind, (-floats.largest, floats.largest))
+    whole = kind != "real"
+    low = max(low, math.ceil(limits[0]) if whole and math.isfinite(limits[0]) else limits[0])
+    high = min(high, math.floor(limits[1]) if whole and math.isfinite(limits[1]) else limits[1])
+    if low > high:
+        raise InputError(
+            f"The bounds of {name!r} must leave some {kind} value. Got {floats.shortest(low)} to "
+            f"{floats.shortest(high)}."
+        )
+    cuts = np.unique(np.floor(thresholds) if whole else thresholds)
+    cuts = cuts[(cuts >= low) & (cuts < high)]
+    after = floats.after(cuts)
+    return NumericFeature(
+        name,
+        kind,
+        column,
+        lows=np.append(low, np.ceil(after) if whole else after),
+        highs=np.append(cuts, high),
+        floats=floats,
+    )
+
+
+def _missing(
+    forest: Forest, given: Iterable[str | int] | Literal["all"] | None, groups: Mapping[int, Any]
+) -> frozenset[int]:
+    """Return the numeric columns that may be missing in this space."""
+    numeric = [j for j, column in enumerate(forest.columns) if column.categories is None and j not in groups]
+    if given is None:
+        return frozenset(j for j in numeric if forest.columns[j].missing == "expected")
+    if given == "all":
+        return frozenset(j for j in numeric if forest.columns[j].missing != "never")
+    if isinstance(given, str):
+        raise InputError(f"The 'missing' parameter must be a list of columns, or 'all'. Got {given!r}.")
+    chosen = [_column(forest, column) for column in given]
+    for j in chosen:
+        if j not in numeric:
+            raise InputError(f"Only a numeric column can be declared missing. Got {forest.columns[j].name!r}.")
+        if forest.columns[j].missing == "never":
+            raise InputError(f"The model takes no missing values. Got {forest.columns[j].name!r} as one that has some.")
+    return frozenset(chosen)
+
+
+def _missing_cell(forest: Forest, column: int) -> Literal["first", "last", "apart"]:
+    goes_left = forest.missing_left[forest.feature == column]
+    return "last" if not goes_left.any() else "first" if goes_left.all() else "apart"
+
+
+def _cuts(rules: Sequence[Constraint], feature: int, floats: Floats) -> list[float]:
+    """Return values of an ordered feature behind which a condition of some rule becomes true or false."""
+    ends = [
+        end
+        for rule in rules
+        for condition in (*rule.unless, *rule.conditions)
+        if condition.feature == feature
+        for low, high in intervals(condition, floats)
+        for end in (floats.next(low, -math.inf), high)
+    ]
+    return [end for end in ends if math.isfinite(end)]
+
+
+def _limits(name: str, given: Sequence[Any], floats: Floats) -> tuple[float, float]:
+    """Return bounds as the model reads them; None is an open end."""
+    try:
+        low, high = given
+        ends = (
+            -math.inf if low is None else floats.round(_end(low)),
+            math.inf if high is None else floats.round(_end(high)),
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"The bounds of {name!r} must be two numbers (low, high), or None for an open end. Got {given!r}."
+        ) from None
+    if not ends[0] <= ends[1]:
+        raise InputError(f"The bounds of {name!r} must be in order. Got {given!r}.")
+    return ends
+
+
+def _end(given: Any) -> Any:
+    return day_number(given) if isinstance(given, datetime.date | np.datetime64) else given
+
+
+def _chosen(feature: ValueFeature, given: Sequence[Any]) -> ValueFeature:
+    """Return a feature of named values with these values only."""
+    unknown = [value for value in given if value not in feature.labels]
+    if isinstance(given, str) or unknown or not len(given):
+        raise InputError(
+            f"The bounds of {feature.name!r} must be a list of some of {list(feature.labels)}. Got {given!r}."
+        )
+    places = [i for i, label in enumerate(feature.labels) if label in given]
+    return replace(feature, labels=tuple(feature.labels[i] for i in places), points=feature.points[places])
+
+
+def _parts(forest: Forest, groups: Mapping[int, tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return name and columns of each feature, in the order of their first columns."""
+    parts: list[tuple[str, tuple[int, ...]]] = []
+    for j, column in enumerate(forest.columns):
+        if j not in groups:
+            parts.append((column.name, (j,)))
+        elif j == groups[j][1][0]:
+            parts.append(groups[j])
+    names = [name for name, _ in parts]
+    if len(set(names)) < len(names):
+        raise InputError(f"Feature names must differ. Got {names}.")
+    return parts
+
+
+def _thresholds(forest: Forest) -> list[FloatArray]:
+    """Return the different thresholds of each column."""
+    numeric = (forest.feature != LEAF) & (forest.subset < 0)
+    return [np.unique(forest.threshold[numeric & (forest.feature == j)]) for j in range(forest.n_columns)]
+
+
+def _column(forest: Forest, column: Any) -> int:
+    if isinstance(column, str):
+        if column in forest.column_names:
+            return forest.column_names.index(column)
+        near = did_you_mean(column, forest.column_names)
+        raise InputError(f"A column must be one of {list(forest.column_names)}. Got {column!r}.{near}")
+    if isinstance(column, int | np.integer) and 0 <= column < forest.n_columns:
+        return int(column)
+    raise InputError(f"A column must be a name or an index below {forest.n_columns}. Got {column!r}.")
+
+
+def _groups(
+    forest: Forest, one_hot: Mapping[str, Sequence[str | int]], declared: Mapping[int, str]
+) -> dict[int, tuple[str, tuple[int, ...]]]:
+    """Return, for each column of a one-hot group, the group's name and columns."""
+    groups: dict[int, tuple[str, tuple[int, ...]]] = {}
+    for name, members in one_hot.items():
+        if isinstance(members, str):
+            raise InputError(f"The columns of group {name!r} must be a list. Got the string {members!r}.")
+        columns = tuple(sorted(_column(forest, member) for member in members))
+        if not columns:
+            raise InputError(f"The one-hot group {name!r} must have at least one column.")
+        for column in columns:
+            if column in groups or columns.count(column) > 1:
+                raise InputError(f"Column {forest.columns[column].name!r} is in two one-hot groups.")
+            if column in declared:
+                raise InputError(f"Column {forest.columns[column].name!r} is in a one-hot group and has a kind too.")
+            if forest.columns[column].categories is not None:
+                raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
+        groups.update(dict.fromkeys(columns, (name, columns)))
+    return groups

@@ -1,0 +1,256 @@
+"""Features as people see them, and the cells into which a forest cuts their values."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.model.columns import FloatArray, Label, Rows
+from treeproof.model.floats import FLOAT32, Floats
+from treeproof.model.rows import LAST_DAY
+from treeproof.space.conditions import Condition, Range, show_day, show_label
+from treeproof.space.constraints import intervals
+from treeproof.space.domains import Domain
+from treeproof.space.grammar import Choice, ParsedCondition
+
+NumericKind = Literal["binary", "ordinal", "real", "date"]
+Kind = Literal["binary", "ordinal", "real", "date", "categorical"]
+
+
+class Feature(Protocol):
+    """One feature as a person sees it: one numeric column, one categorical column, or a group of one-hot columns."""
+
+    @property
+    def name(self) -> str:
+        """Name of the feature."""
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the feature."""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The model's columns that this feature fills."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether every split of the forest is a cut of the cells' order; then domains are ranges."""
+
+    def cell(self, row: Sequence[float]) -> int:
+        """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
+
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
+        """Return values of `columns` in this cell, as close to the row `near` as possible."""
+
+    def condition(self, domain: Domain) -> Condition:
+        """Return the condition that is true of exactly the values in the domain."""
+
+    def show(self, row: Rows) -> str:
+        """Return the feature's value in a row, readable."""
+
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the cells in which a condition is true; the others are cut so that it is false in them."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumericFeature:
+    """A numeric feature; its cells are closed intervals ``[lows[i], highs[i]]`` of the model's numbers.
+
+    If it may be missing, that is one cell more: the ``"first"``, if missing values go left at every split, the
+    ``"last"``, if they always go right, and otherwise a cell that stands ``"apart"`` from the order, behind the others.
+    """
+
+    name: str
+    kind: NumericKind
+    column: int
+    lows: FloatArray
+    highs: FloatArray
+    floats: Floats
+    missing: Literal["first", "last", "apart"] | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The model's column."""
+        return (self.column,)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.lows) + (self.missing is not None)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether every split is a cut of the cells' order."""
+        return self.missing != "apart"
+
+    @property
+    def first(self) -> int:
+        """The first cell of numbers."""
+        return 1 if self.missing == "first" else 0
+
+    @property
+    def missing_cell(self) -> int | None:
+        """The cell of missing values."""
+        return None if self.missing is None else 0 if self.missing == "first" else len(self.lows)
+
+    def cell(self, row: Sequence[float]) -> int:
+        """Return the cell that the row lies in."""
+        value = row[self.column]
+        if math.isnan(value):
+            if self.missing_cell is not None:
+                return self.missing_cell
+            raise InputError(
+                f"Feature {self.name!r} must not be missing: it is not declared that it can be. Got NaN; impute it, or "
+                f"declare it: Explainer(model, missing=[{self.name!r}])."
+            )
+        if self.kind == "binary" and value not in (0, 1):
+            raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {self._text(value)}.")
+        if self.kind in ("ordinal", "date") and not value.is_integer():
+            raise InputError(
+                f"Feature {self.name!r} was declared {self.kind}: it must be a whole number. "
+                f"Got {self.floats.shortest(value)}."
+            )
+        if not self._lowest <= value <= self._highs[-1]:
+            limit = self.floats.largest
+            low, high = self._lowest, self._highs[-1]
+            bounds = self._condition(None if low == -limit else low, None if high == limit else high)
+            got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
+            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {got}.")
+        return bisect_left(self._highs, value) + self._first
+
+    @cached_property
+    def _lowest(self) -> float:
+        return float(self.lows[0])
+
+    @cached_property
+    def _highs(self) -> list[float]:
+        return self.highs.tolist()
+
+    @cached_property
+    def _lows(self) -> list[float]:
+        return self.lows.tolist()
+
+    @cached_property
+    def _first(self) -> int:
+        return self.first
+
+    def _text(self, value: float) -> str:
+        return show_day(value) if self.kind == "date" else self.floats.shortest(value)
+
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
+        """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
+        if cell == self.missing_cell:
+            return [math.nan]
+        place, value = cell - self._first, float(near[self.column])
+        return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
+
+    def condition(self, domain: Domain) -> Condition:
+        """Return the domain as closed bounds; a bound that is the domain's own end is left out."""
+        if len(domain) == self.n_cells > 1:
+            return Condition(self.name)
+        cells = sorted(cell - self.first for cell in domain if cell != self.missing_cell)
+        missing = None if self.missing is None else self.missing_cell in domain
+        if not cells:
+            return Condition(self.name, values=(None,))
+        starts = [cell for cell in cells if cell - 1 not in cells] if len(cells) < len(self.lows) else [0]
+        ends = (
+            [cell for cell in cells if cell + 1 not in cells] if len(cells) < len(self.lows) else [len(self.lows) - 1]
+        )
+        ranges = tuple(self._ends(first, last) for first, last in zip(starts, ends, strict=True))
+        if len(ranges) > 1:
+            return replace(self._condition(None, None), missing=missing, ranges=ranges)
+        return replace(self._condition(*ranges[0]), missing=missing)
+
+    def _condition(self, low: float | None, high: float | None) -> Condition:
+        return Condition(self.name, low, high, numbers=self.floats.name, date=self.kind == "date")
+
+    def _ends(self, first: int, last: int) -> Range:
+        low, high = float(self.lows[first]), float(self.highs[last])
+        if low == high:
+            return low, high
+        return low if first > 0 else None, high if last < len(self.lows) - 1 else None
+
+    def show(self, row: Rows) -> str:
+        """Return the value in a row."""
+        return self._text(float(row[self.column]))
+
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the cells whose values all satisfy the condition."""
+        inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition, self.floats)]
+        cells = {int(cell) + self.first for cell in np.flatnonzero(np.any(inside, axis=0))} if inside else set()
+        if self.missing_cell is not None and condition.missing:
+            cells.add(self.missing_cell)
+        return frozenset(cells)
+
+    def between(self, low: float, high: float) -> range:
+        """Return the cells that hold a number of the interval."""
+        first = int(np.searchsorted(self.highs, low, side="left"))
+        last = int(np.searchsorted(self.lows, high, side="right")) - 1
+        return range(first + self.first, last + 1 + self.first)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFeature:
+    """A feature of named values; cell i stands for ``labels[i]``, which puts ``points[i]`` into `columns`."""
+
+    name: str
+    columns: tuple[int, ...]
+    labels: tuple[Label | None, ...]
+    points: FloatArray
+    ordered = False
+
+    @property
+    def kind(self) -> Literal["categorical"]:
+        """Kind of the feature."""
+        return "categorical"
+
+    @property
+    def n_cells(self) -> int:
+        """Number of values."""
+        return len(self.labels)
+
+    def cell(self, row: Sequence[float]) -> int:
+        """Return the index of the value in the row."""
+        given = [row[column] for column in self.columns]
+        matches = np.flatnonzero((self.points == given).all(axis=1))
+        if len(matches) == 0:
+            got = [FLOAT32.shortest(value) for value in given]
+            raise InputError(
+                f"Feature {self.name!r} must be one of its {self.n_cells} values: exactly one of its columns is 1 and "
+                f"the others are 0. Got [{', '.join(got)}]."
+            )
+        return int(matches[0])
+
+    def values(self, cell: int, near: Sequence[float]) -> list[float]:
+        """Return what this value puts into the columns."""
+        return [float(value) for value in self.points[cell]]
+
+    def condition(self, domain: Domain) -> Condition:
+        """Return the domain as a choice of named values."""
+        if len(domain) == self.n_cells:
+            return Condition(self.name)
+        return Condition(self.name, values=tuple(self.labels[cell] for cell in sorted(domain)))
+
+    def show(self, row: Rows) -> str:
+        """Return the named value in a row."""
+        return show_label(self.labels[self.cell(row.tolist())])
+
+    def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
+        """Return the values that satisfy the condition."""
+        if isinstance(condition, Choice):
+            return condition.places([show_label(label) if label is None else label for label in self.labels])
+        raise InputError(
+            f"A condition on {self.name!r} must choose among its values, as in "
+            f"'{self.name} = {show_label(self.labels[0])}'."
+        )

@@ -1,0 +1,244 @@
+"""Sets of inputs that conditions describe: the cells they meet, and concrete inputs inside them.
+
+A condition is about the numbers that people write, float64, and many models see them rounded to float32. So the inputs
+that satisfy ``x <= 2.4`` reach the model's numbers up to the one nearest to 2.4, and a cell matters iff one of these
+lies in it: no split of the forest tells the numbers of a cell apart. An input that is shown satisfies the condition as
+it is written, digit by digit, and not only after rounding.
+
+For a feature declared binary or ordinal, inputs are whole numbers: ``age > 4`` starts at 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.model.columns import Rows
+from treeproof.space.conditions import Condition, show_label
+from treeproof.space.domains import Cells, Domain
+from treeproof.space.features import NumericFeature, ValueFeature
+from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
+from treeproof.space.space import Space
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Restriction:
+    """One condition on one feature: numbers between which it lies, or cells. `text` says it in words.
+
+    With `missing`, a missing value satisfies it as well as the numbers do. `wide` says it with all values of the cells,
+    where `text` names one of them.
+    """
+
+    feature: int
+    text: str
+    intervals: tuple[Interval, ...] | None = None
+    cells: frozenset[int] | None = None
+    missing: bool = False
+    wide: str | None = None
+
+
+class Region:
+    """The inputs of a space that satisfy all of some restrictions."""
+
+    def __init__(self, space: Space, restrictions: Iterable[Restriction]) -> None:
+        self._space = space
+        # Of each restricted feature: the float64 numbers it may be, if they matter, and the cells that these reach.
+        self._numbers: dict[int, list[Interval]] = {}
+        self._cells: dict[int, frozenset[int]] = {}
+        by_feature = defaultdict(list)
+        for restriction in restrictions:
+            by_feature[restriction.feature].append(restriction)
+        for f, several in by_feature.items():
+            self._restrict(f, several)
+
+    def _restrict(self, f: int, restrictions: Sequence[Restriction]) -> None:
+        feature = self._space.features[f]
+        cells = [restriction.cells for restriction in restrictions if restriction.cells is not None]
+        numeric = [restriction for restriction in restrictions if restriction.intervals is not None]
+        if numeric:
+            assert isinstance(feature, NumericFeature)
+            # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together none.
+            numbers = reduce(intersect, [list(restriction.intervals or ()) for restriction in numeric])
+            self._numbers[f] = numbers
+            parts = rounded(numbers, feature.floats)
+            reached = {cell for low, high in parts for cell in feature.between(low, high)}
+            if feature.missing_cell is not None and all(restriction.missing for restriction in numeric):
+                reached.add(feature.missing_cell)
+            cells.append(frozenset(reached))
+        self._cells[f] = frozenset.intersection(*cells)
+
+    def domains(self, full: Sequence[Domain]) -> tuple[Domain, ...]:
+        """Return the cells that inputs of the region reach: of an ordered feature as a range, or a set with holes."""
+        return tuple(
+            _domain(self._cells[f], isinstance(whole, range)) if f in self._cells else whole
+            for f, whole in enumerate(full)
+        )
+
+    @property
+    def empty(self) -> int | None:
+        """A feature that no value satisfies the restrictions of, if there is one."""
+        return next((f for f, cells in self._cells.items() if not cells), None)
+
+    def holds(self, row: Rows, point: Cells, features: Iterable[int] | None = None) -> bool:
+        """Return whether the model sees the row, which lies in the cells `point`, inside; of these features only."""
+        for f in self._cells if features is None else features:
+            if point[f] not in self._cells[f]:
+                return False
+            if f in self._numbers:
+                value = float(row[self._space.features[f].columns[0]])
+                if not math.isnan(value) and not any(
+                    low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)
+                ):
+                    return False
+        return True
+
+    def row(self, point: Cells, near: Rows) -> tuple[Rows, dict[int, float]]:
+        """Return a row of the region in the given cells, near another row, as the model sees it.
+
+        Beside it, the float64 numbers that satisfy the restrictions and round to it, by column.
+        """
+        row, written = self._space.row(point, near), {}
+        for f, numbers in self._numbers.items():
+            feature = self._space.features[f]
+            assert isinstance(feature, NumericFeature)
+            column = feature.column
+            if point[f] == feature.missing_cell:
+                continue
+            row[column], written[column] = _inside(feature, point[f], numbers, float(near[column]))
+        return row, written
+
+
+def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restriction]:
+    """Return what people pass as conditions: text, `Condition`, or features (by name or index) at the row's values."""
+    if isinstance(claim, str | Condition):
+        claim = [claim]
+    if isinstance(claim, Mapping) or not isinstance(claim, Iterable):
+        raise InputError(
+            f"Conditions must be text such as 'age <= 30 and colour = red', or a list of conditions or features. "
+            f"Got {claim!r}."
+        )
+    # Other tools speak of the columns of a one-hot group, which are known here as well.
+    columns = [c for feature in space.features if isinstance(feature, ValueFeature) for c in feature.columns]
+    names = [*space.names, *(n for n in (space.forest.columns[c].name for c in columns) if n not in space.names)]
+    found = []
+    for item in claim:
+        if isinstance(item, Condition):
+            found.append(_from_condition(space, item, names))
+        elif isinstance(item, str) and item not in names:
+            found += [_restriction(space, parsed, text, names) for text, parsed in parse_rule(item, names)]
+        else:
+            found.append(_as_it_is(space, item, row))
+    return found
+
+
+def at_home(space: Space, feature: int, point: Cells) -> Restriction:
+    """Return the restriction that keeps a feature in its cell, with all the values that cell has."""
+    cell = point[feature]
+    return Restriction(feature, str(space.features[feature].condition(range(cell, cell + 1))), cells=frozenset((cell,)))
+
+
+def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
+    """Return the restriction that a feature, or a column of a one-hot group, keeps its value of the row."""
+    if row is None:
+        raise InputError(f"A feature has no value without a row; give the row, or a condition. Got {item!r}.")
+    if isinstance(item, str) and item not in space.names:
+        f, column, place = _group_column(space, item)
+        feature = space.features[f]
+        assert isinstance(feature, ValueFeature)
+        value = float(row[column])
+        cells = np.flatnonzero(feature.points[:, place] == value)
+        return Restriction(f, f"{item} = {space.forest.floats.shortest(value)}", cells=frozenset(cells.tolist()))
+    f = space.index(item)
+    home = at_home(space, f, space.cells(row))
+    return replace(home, text=f"{space.names[f]} = {space.features[f].show(row)}", wide=home.text)
+
+
+def _from_condition(space: Space, condition: Condition, names: Sequence[str]) -> Restriction:
+    if condition.name not in names:
+        raise InputError(f"A feature must be one of {list(space.names)}. Got {condition.name!r} in a condition.")
+    index = names.index(condition.name)
+    feature = space.features[index] if index < space.n_features else None
+    if isinstance(feature, NumericFeature) and condition.values is None:
+        ranges = condition.ranges or ((condition.low, condition.high),)
+        parts = [Bounds(index, low, False, high, False) for low, high in ranges]
+        intervals = sorted(one for part in parts for one in part.intervals(whole=feature.kind != "real"))
+        missing = parts[0].missing if condition.missing is None else condition.missing
+        return Restriction(index, str(condition), intervals=tuple(intervals), missing=missing)
+    if condition.values is None:
+        return _restriction(space, Bounds(index, condition.low, False, condition.high, False), str(condition), names)
+    if isinstance(feature, ValueFeature):
+        known = [(type(label) is bool, label) for label in feature.labels]
+        for value in condition.values:
+            if (type(value) is bool, value) not in known:
+                raise InputError(f"Feature {condition.name!r} must be one of {list(feature.labels)}. Got {value!r}.")
+        cells = frozenset(known.index((type(value) is bool, value)) for value in condition.values)
+        return Restriction(index, str(condition), cells=cells)
+    return _restriction(space, Choice(index, tuple(show_label(v) for v in condition.values)), str(condition), names)
+
+
+def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequence[str]) -> Restriction:
+    """Return what a parsed condition says about the space."""
+    try:
+        if parsed.feature >= space.n_features:
+            f, _, place = _group_column(space, names[parsed.feature])
+            feature = space.features[f]
+            assert isinstance(feature, ValueFeature)
+            seen = rounded(parsed.intervals(whole=True), space.forest.floats)
+            values = enumerate(feature.points[:, place].tolist())
+            return Restriction(
+                f, text, cells=frozenset(c for c, value in values if any(a <= value <= b for a, b in seen))
+            )
+        f = parsed.feature
+        feature = space.features[f]
+        if isinstance(feature, NumericFeature):
+            intervals = tuple(parsed.intervals(whole=feature.kind != "real"))
+            return Restriction(f, text, intervals=intervals, missing=parsed.missing)
+        assert isinstance(feature, ValueFeature)
+        if isinstance(parsed, Choice):
+            return Restriction(f, text, cells=feature.satisfying(parsed))
+        if parsed.low is None and parsed.high is None:
+            return Restriction(f, text, cells=frozenset(range(feature.n_cells)))
+    except InputError as error:
+        raise InputError(f"In the condition {text!r}: {error}") from error
+    raise InputError(f"Feature {feature.name!r} has named values, without an order: use '=' or 'in'. Got {text!r}.")
+
+
+def _group_column(space: Space, name: str) -> tuple[int, int, int]:
+    """Return the feature of a column of a one-hot group, the column, and its place in the group."""
+    column = space.forest.column_names.index(name)
+    f = next(f for f, feature in enumerate(space.features) if column in feature.columns)
+    return f, column, space.features[f].columns.index(column)
+
+
+def _domain(cells: frozenset[int], ordered: bool) -> Domain:
+    if not ordered or not cells:
+        return cells
+    filled = range(min(cells), max(cells) + 1)
+    return filled if len(filled) == len(cells) else cells
+
+
+def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:
+    """Return the cell's number near `near` that some number of the intervals rounds to, and that number."""
+    best: tuple[float, float, float] | None = None
+    place = cell - feature.first
+    near = 0.0 if math.isnan(near) else near
+    for low, high in numbers:
+        for first, last in rounded([(low, high)], feature.floats):
+            first, last = max(first, float(feature.lows[place])), min(last, float(feature.highs[place]))
+            if first > last:
+                continue
+            value = min(max(near, first), last)
+            short = float(feature.floats.shortest(value))
+            # Clipping moves no number across one of the model's: if value < low, then low rounds to value.
+            written = short if low <= short <= high else min(max(value, low), high)
+            if best is None or abs(value - near) < best[0]:
+                best = (abs(value - near), value, written)
+    assert best is not None, "the cell is one of the region's"
+    return best[1], best[2]

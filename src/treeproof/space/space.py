@@ -1,0 +1,172 @@
+"""The space of inputs as people see it: features, their domains, and the cells into which the forest cuts them.
+
+A cell is a set of values that no split of the forest tells apart; the paper calls it an interval. The space turns a row
+into cells, cells back into a concrete row, and a forest into a `CellForest`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError, did_you_mean
+from treeproof.model.columns import FloatArray, Rows
+from treeproof.model.forest import Forest
+from treeproof.space.conditions import Condition
+from treeproof.space.constraints import Constraint
+from treeproof.space.domains import Cells, Clause, Domain
+from treeproof.space.features import Feature, NumericFeature, ValueFeature
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The features of a forest and the cells into which the forest cuts them.
+
+    Built by `declare`. Without declarations a numeric column is ``real`` (any finite number of those that the model
+    reads) and a categorical column of the forest is ``categorical``.
+
+    Examples
+    --------
+    >>> from treeproof.model.examples import heart_disease
+    >>> forest, patient = heart_disease()
+    >>> space = declare(forest)
+    >>> [(f.name, f.n_cells) for f in space.features]
+    [('blocked-arteries', 2), ('good-blood-circulation', 2), ('chest-pain', 2), ('weight', 2)]
+    """
+
+    forest: Forest
+    features: tuple[Feature, ...]
+    constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def importances(self) -> FloatArray:
+        """Importance of each feature, the sum over its columns."""
+        return np.array([self.forest.importances[list(feature.columns)].sum() for feature in self.features])
+
+    def condition_at(self, f: int, cell: int) -> Condition:
+        """Return the condition that a feature's value is in one cell."""
+        known = self._conditions.get((f, cell))
+        if known is None:
+            known = self._conditions[f, cell] = self.features[f].condition(range(cell, cell + 1))
+        return known
+
+    @cached_property
+    def _conditions(self) -> dict[tuple[int, int], Condition]:
+        return {}
+
+    def index(self, feature: Any) -> int:
+        """Return the index of a feature given by name or index."""
+        return feature_index(feature, self.names)
+
+    def cells(self, row: Rows) -> Cells:
+        """Return the cell of each feature that a row lies in."""
+        values = np.asarray(row).tolist()  # Python's own floats: indexing an array costs more than the search
+        if self._whole is not None and not math.isnan(sum(values)):
+            return tuple(map(bisect_left, self._whole, values))
+        return tuple(feature.cell(values) for feature in self.features)
+
+    @cached_property
+    def _whole(self) -> list[list[float]] | None:
+        """The upper ends of all cells, if every feature is one column and takes every finite number."""
+        ends = []
+        for j, feature in enumerate(self.features):
+            if not isinstance(feature, NumericFeature) or feature.column != j or feature.kind != "real":
+                return None
+            limit = feature.floats.largest
+            if feature.lows[0] != -limit or feature.highs[-1] != limit or feature.missing == "first":
+                return None
+            ends.append(feature.highs.tolist())
+        return ends if len(ends) == self.forest.n_columns else None
+
+    def __repr__(self) -> str:
+        return f"<Space: {self.n_features} features of {self.forest!r}>"
+
+    def row(self, cells: Cells, near: Rows) -> Rows:
+        """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
+        start: list[float] = np.asarray(near).tolist()  # Python's own floats, as in `cells`
+        row = list(start)
+        for feature, cell in zip(self.features, cells, strict=True):
+            for column, value in zip(feature.columns, feature.values(cell, start), strict=True):
+                row[column] = value
+        return np.array(row, dtype=self.forest.floats.dtype)
+
+    def observed(self, rows: Rows) -> dict[str | int, Sequence[Any]]:
+        """Return bounds, as `declare` takes them, that just hold the rows."""
+        if len(rows) == 0:
+            raise InputError("The observed rows must be at least one. Got none.")
+        bounds: dict[str | int, Sequence[Any]] = {}
+        for feature in self.features:
+            values = rows[:, list(feature.columns)]
+            if isinstance(feature, ValueFeature):
+                cells = {feature.cell(row.tolist()) for row in np.unique(rows, axis=0)}
+                bounds[feature.name] = [feature.labels[cell] for cell in sorted(cells)]
+            elif not np.isnan(values).all():
+                bounds[feature.name] = (float(np.nanmin(values)), float(np.nanmax(values)))
+        return bounds
+
+    @cached_property
+    def clauses(self) -> tuple[tuple[int, Clause], ...]:
+        """The constraints as clauses over cells, each with the index of its constraint."""
+        return tuple((i, clause) for i, rule in enumerate(self.constraints) for clause in self._clauses_of(rule))
+
+    def _clauses_of(self, rule: Constraint) -> Iterator[Clause]:
+        """Yield clauses that together say that at least one condition is true or one of `unless` false."""
+        true_in: dict[int, frozenset[int]] = {}
+        for condition, negated in [(c, True) for c in rule.unless] + [(c, False) for c in rule.conditions]:
+            feature = self.features[condition.feature]
+            cells = feature.satisfying(condition)
+            if negated:
+                cells = frozenset(range(feature.n_cells)) - cells
+            true_in[condition.feature] = true_in.get(condition.feature, frozenset()) | cells
+        if any(len(cells) == self.features[f].n_cells for f, cells in true_in.items()):
+            return  # nothing breaks it
+        # An ordered feature must avoid each gap between its cells: one clause for each choice of gaps.
+        choices = [[(f, literals) for literals in self._literals(f, cells)] for f, cells in sorted(true_in.items())]
+        for chosen in itertools.product(*choices):
+            clause = tuple((f, domain) for f, literals in chosen for domain in literals)
+            if not clause:
+                raise InputError(f"A constraint must be kept by some input. Got {rule.text!r}, which none can keep.")
+            yield clause
+
+    def _literals(self, f: int, cells: frozenset[int]) -> list[list[Domain]]:
+        """Return lists of domains: the cell is among `cells` iff each list has a domain that it lies in."""
+        n = self.features[f].n_cells
+        if not self.features[f].ordered:
+            return [[cells] if cells else []]
+        others = set(range(n)) - cells
+        starts = sorted(cell for cell in others if cell - 1 not in others)
+        ends = sorted(cell for cell in others if cell + 1 not in others)
+        return [
+            [domain for domain in (range(start), range(end + 1, n)) if len(domain) > 0]
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+
+def feature_index(feature: Any, names: Sequence[str]) -> int:
+    """Return the index of a feature given by name or index."""
+    if isinstance(feature, str):
+        if feature in names:
+            return names.index(feature)
+        raise InputError(f"A feature must be one of {list(names)}. Got {feature!r}.{did_you_mean(feature, names)}")
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+        if 0 <= feature < len(names):
+            return int(feature)
+        raise InputError(f"A feature index must be between 0 and {len(names) - 1}. Got {feature}.")
+    raise InputError(f"A feature must be given by name or index. Got {feature!r}.")

@@ -1,0 +1,681 @@
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMClassifier, LGBMRegressor
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, VarianceThreshold
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier, XGBRegressor
+
+import treeproof as tp
+from importing import agrees, as_array, as_frame, mixed_data, proofs_hold, source_predict
+from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.model.importers import import_model
+from treeproof.model.importers.pieces import Pieces
+from treeproof.model.importers.selfcheck import boundary_rows
+
+NUMERIC = ["age", "bmi", "bp", "s5", "s6"]
+NAMED = ["sex", "weight"]
+FRAME, SCORES = mixed_data(n=160)
+FULL = FRAME[NUMERIC].fillna(1.0)  # without missing values
+LABELS, LABELS3 = (
+    np.array(["a", "b", "c"])[np.searchsorted(np.quantile(SCORES, cuts), SCORES)] for cuts in ([0.5], [0.3, 0.7])
+)
+
+
+def forest(**options):
+    return RandomForestClassifier(8, max_depth=5, random_state=0, **options)
+
+
+def mixed(numeric=None, named=None, **options):
+    """A pipeline's usual first step."""
+    numeric = make_pipeline(SimpleImputer(), StandardScaler()) if numeric is None else numeric
+    named = OneHotEncoder() if named is None else named
+    return ColumnTransformer([("number", numeric, NUMERIC), ("name", named, NAMED)], **options)
+
+
+def wide(imported):
+    """Bounds within which all models take numbers."""
+    return {c.name: (-1e30, 1e30) for c in imported.columns if c.categories is None}
+
+
+def explained(model, row, rows_as=as_frame, *, n=1000):
+    """The import agrees with the pipeline, and what is proved of it holds there; return both."""
+    imported = agrees(model, rows_as, n=n)
+    return imported, proofs_hold(model, tp.Explainer(imported, bounds=wide(imported)), row, rows_as, n=n)
+
+
+FINALS = {
+    "tree": DecisionTreeClassifier(max_depth=6, random_state=0),
+    "forest": forest(),
+    "extra": ExtraTreesClassifier(8, max_depth=5, random_state=0),
+    "majority": tp.MajorityForestClassifier(8, max_depth=5, random_state=0),
+    "boosted": GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, random_state=0),
+    "xgboost": XGBClassifier(n_estimators=8, max_depth=4, n_jobs=1),
+    "lightgbm": LGBMClassifier(n_estimators=8, num_leaves=8, min_child_samples=5, n_jobs=1, verbose=-1),
+}
+
+
+def fitted(steps, final, X, labels=LABELS):
+    final = clone(FINALS[final]) if isinstance(final, str) else final
+    known = np.unique(labels, return_inverse=True)[1] if isinstance(final, XGBClassifier) else labels
+    return make_pipeline(*(clone(step) for step in steps), final).fit(X, known)
+
+
+class TestFinalEstimators:
+    @pytest.mark.parametrize("name", FINALS)
+    def test_are_followed_to_the_input(self, name):
+        labels = LABELS if name in ("forest", "majority") else LABELS3
+        model = fitted([mixed()], name, FRAME, labels)
+        imported, _ = explained(model, FRAME.iloc[1], n=3000)
+        assert imported.column_names == tuple(FRAME.columns)
+        assert imported.columns[-1].categories == ("fit", "high", "low", "top")
+
+    @pytest.mark.parametrize("name", ["boosted", "histogram", "xgboost", "lightgbm"])
+    def test_of_two_classes_are_too(self, name):
+        explained(fitted([mixed(named=OrdinalEncoder())], name, FRAME), FRAME.iloc[2])
+
+    @pytest.mark.parametrize(
+        "final",
+        [
+            RandomForestRegressor(8, max_depth=5, random_state=0),
+            GradientBoostingRegressor(n_estimators=8, random_state=0),
+            HistGradientBoostingRegressor(max_iter=8, min_samples_leaf=5, random_state=0),
+            XGBRegressor(n_estimators=8, max_depth=4, n_jobs=1),
+            LGBMRegressor(n_estimators=8, num_leaves=8, n_jobs=1, verbose=-1),
+        ],
+        ids=lambda final: type(final).__name__,
+    )
+    def test_may_be_regressors(self, final):
+        model = make_pipeline(mixed(), clone(final)).fit(FRAME, SCORES)
+        imported = agrees(model, as_frame)
+        row = FRAME.iloc[[4]]
+        why = tp.Explainer(imported, bounds=wide(imported)).around(row, 30).abductive(row)
+        assert why.label.startswith("within 30")
+        assert imported.score(row)[0] == model.predict(row)[0]
+        # Whatever the others are, the score stays where it was proved to.
+        rows = as_frame(imported, boundary_rows(imported, 1000))
+        for name in why.feature_names:
+            rows[name] = row[name].iloc[0]
+        assert (np.abs(model.predict(rows) - model.predict(row)) <= 30 + 1e-4).all()
+
+    def test_may_vote_by_majority(self):
+        model = fitted([mixed()], "forest", FRAME, LABELS3)
+        imported = import_model(model, vote="majority")
+        votes = np.array([tree.predict(model[:-1].transform(FRAME)).astype(int) for tree in model[-1].estimators_])
+        counts = [np.bincount(column, minlength=3) for column in votes.T]
+        assert imported.predict(FRAME).tolist() == model.classes_[np.argmax(counts, axis=1)].tolist()
+
+    def test_may_have_a_threshold_and_a_confidence(self):
+        model = fitted([mixed()], "boosted", FRAME)
+        second = model.predict_proba(FRAME)[:, 1]
+        strict = tp.Explainer(model, threshold=0.7).forest
+        assert strict.predict(FRAME).tolist() == np.where(second >= 0.7, "b", "a").tolist()
+        sure = tp.Explainer(model, confidence=0.6).forest.predict(FRAME)
+        assert sure.tolist() == np.where(second >= 0.6, "b", np.where(1 - second >= 0.6, "a", "uncertain")).tolist()
+
+    def test_with_several_jobs_are_taken(self):
+        agrees(fitted([mixed()], forest(n_jobs=2), FRAME), as_frame, n=200)
+
+    def test_may_be_in_a_search_or_a_pipeline_of_its_own(self):
+        search = GridSearchCV(make_pipeline(mixed(), forest()), {"randomforestclassifier__max_depth": [2, 4]}, cv=2)
+        agrees(search.fit(FRAME, LABELS), as_frame, n=500)
+        inside = GridSearchCV(make_pipeline(SelectKBest(k=6), MinMaxScaler(), forest()), {"minmaxscaler__clip": [True]})
+        explained(fitted([mixed()], inside.set_params(cv=2), FRAME), FRAME.iloc[5])
+
+    def test_alone_are_taken_as_they_are(self):
+        model = Pipeline([("nothing", "passthrough"), ("none", None), ("forest", forest())]).fit(FULL, LABELS)
+        assert import_model(model) == import_model(model[-1])
+
+    @pytest.mark.parametrize("final", [LogisticRegression(), RFE(forest()), "passthrough"])
+    def test_of_other_kinds_are_refused(self, final):
+        model = Pipeline([("scale", StandardScaler()), ("final", final)]).fit(FULL, LABELS)
+        with pytest.raises(UnsupportedModelError, match="must be a fitted tree ensemble"):
+            import_model(model)
+
+    def test_must_be_fitted(self):
+        with pytest.raises(NotFittedError, match="Pipeline"):
+            import_model(make_pipeline(StandardScaler(), forest()))
+
+
+SCALERS = {
+    "standard": StandardScaler(),
+    "no mean": StandardScaler(with_mean=False),
+    "no deviation": StandardScaler(with_std=False, copy=False),
+    "range": MinMaxScaler(),
+    "clipped": MinMaxScaler(feature_range=(-3, 1), clip=True),
+    "largest": MaxAbsScaler(),
+    "robust": RobustScaler(),
+    "robust, normal": RobustScaler(unit_variance=True, quantile_range=(5, 95), with_centering=False),
+    "binary": make_pipeline(MinMaxScaler(), Binarizer(threshold=0.4)),
+    "bins": KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf"),
+    "one column per bin": KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf"),
+    "dense bins": KBinsDiscretizer(5, encode="onehot-dense", strategy="uniform"),
+    "floor": FunctionTransformer(np.floor),
+    "rint": FunctionTransformer(np.rint, validate=True),
+    "float32": FunctionTransformer(np.float32),
+    "nothing": FunctionTransformer(),
+    "chain": make_pipeline(StandardScaler(), MinMaxScaler((2, 9)), RobustScaler(), MaxAbsScaler()),
+    "binned, scaled": make_pipeline(
+        StandardScaler(), KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"), StandardScaler()
+    ),
+}
+
+
+class TestScalers:
+    @pytest.mark.parametrize("name", SCALERS)
+    def test_are_followed_to_the_last_float(self, name):
+        imported, _ = explained(fitted([SCALERS[name]], "forest", FULL), FULL.iloc[7])
+        assert imported.numbers == "float64"
+
+    @pytest.mark.parametrize("final", ["boosted", "histogram", "xgboost", "lightgbm"])
+    @pytest.mark.parametrize("name", ["chain", "binned, scaled"])
+    def test_are_followed_in_boosted_models_too(self, name, final):
+        explained(fitted([SCALERS[name]], final, FULL), FULL.iloc[7])
+
+    @pytest.mark.parametrize("name", ["standard", "bins", "chain"])
+    def test_take_arrays_by_position(self, name):
+        imported, _ = explained(fitted([SCALERS[name]], "forest", FULL.to_numpy()), FULL.to_numpy()[7], as_array)
+        assert imported.column_names == ("x0", "x1", "x2", "x3", "x4")
+
+    @pytest.mark.parametrize("width", [1e-12, 1e-3, 1e12, 1e30])
+    @pytest.mark.parametrize("centre", [0.0, 1.0, -1e6, 1e20])
+    def test_may_lose_many_numbers_to_rounding(self, centre, width):
+        rng = np.random.default_rng(1)
+        X = centre + width * rng.normal(size=(120, 2))
+        y = (X[:, 0] > np.median(X[:, 0])) ^ (X[:, 1] > np.median(X[:, 1]))
+        for scaler in (StandardScaler(), MinMaxScaler(), RobustScaler()):
+            model = fitted([scaler], "tree", X, y)
+            imported = import_model(model)
+            rows = boundary_rows(imported, 2000, seed=1)
+            assert imported.predict(rows).tolist() == model.predict(rows).tolist()
+
+    @pytest.mark.parametrize("final", ["forest", "histogram", "lightgbm"])
+    def test_of_constant_columns_are_followed(self, final):
+        X = FULL.assign(same=3.0, zero=0.0)
+        imported, why = explained(fitted([StandardScaler(), MinMaxScaler()], final, X), X.iloc[3])
+        assert imported.column_names == tuple(X.columns)
+        assert not {"same", "zero"} & set(why.feature_names)
+
+    def test_may_overflow_on_the_way(self):
+        X = pd.DataFrame({"tiny": np.linspace(0, 1e-12, 60), "plain": np.tile([1.0, 2.0, 3.0], 20)})
+        model = fitted([MinMaxScaler(), FunctionTransformer(np.float32)], "histogram", X, np.arange(60) > 30)
+        imported = agrees(model, as_frame)
+        far = pd.DataFrame({"tiny": [1e300, -1e300, 1e307], "plain": [2.0, 3.0, 1e308]})
+        with np.errstate(over="ignore"):
+            assert imported.predict(far).tolist() == source_predict(model, far)
+
+    def test_send_what_overflows_where_a_split_of_missing_values_sends_all_numbers(self):
+        X = pd.DataFrame({"x": np.where(np.arange(80) % 2, np.nan, 1e-12)})
+        model = fitted([MaxAbsScaler()], "histogram", X, np.arange(80) % 2)
+        assert np.isinf(model[-1]._predictors[0][0].nodes["num_threshold"][0])
+        far = pd.DataFrame({"x": [1e300, -1e300, 0.0, math.nan]})
+        with np.errstate(over="ignore"):
+            assert import_model(model).predict(far).tolist() == model.predict(far).tolist() == [0, 0, 0, 1]
+
+    def test_bins_are_one_range_each(self):
+        X = pd.DataFrame({"x": np.arange(100.0), "z": np.tile([0.0, 1.0], 50)})
+        model = fitted([KBinsDiscretizer(5, strategy="uniform")], "tree", X, (X["x"] // 20) % 2 == 1)
+        _, why = explained(model, [45.0, 1.0])
+        assert [str(condition) for condition in why.rule] == ["39.6 <= x <= 59.4"]
+
+    @pytest.mark.parametrize("final", ["forest", "boosted", "xgboost"])
+    def test_bins_have_a_place_for_what_is_imputed(self, final):
+        steps = [SimpleImputer(add_indicator=final != "xgboost"), KBinsDiscretizer(4, strategy="uniform")]
+        imported, _ = explained(fitted(steps, final, FRAME[NUMERIC]), FRAME[NUMERIC].iloc[7], n=3000)
+        assert {column.missing for column in imported.columns} == {"expected"}
+
+    def test_bins_may_lose_some_of_their_columns(self):
+        steps = [SCALERS["dense bins"], VarianceThreshold(0.15), StandardScaler()]
+        explained(fitted(steps, "forest", FULL), FULL.iloc[7])
+
+    def test_bins_that_make_huge_trees_are_refused(self, monkeypatch):
+        monkeypatch.setattr("treeproof.model.importers.pieces._NODES_ANYWAY", 0)
+        monkeypatch.setattr("treeproof.model.importers.pieces._LARGEST_GROWTH", 1)
+        model = fitted([SCALERS["dense bins"]], RandomForestClassifier(5, random_state=0), FULL)
+        with pytest.raises(UnsupportedModelError, match=r"KBinsDiscretizer.* too large.* encode='ordinal'"):
+            import_model(model)
+
+    @pytest.mark.parametrize("final", ["forest", "histogram", "xgboost"])
+    def test_a_root_makes_negative_numbers_missing(self, final):
+        X = FULL - FULL.median()
+        with np.errstate(invalid="ignore"):
+            model = fitted([FunctionTransformer(np.sqrt)], final, X)
+        imported = import_model(model)
+        rng = np.random.default_rng(0)
+        rows = boundary_rows(imported, 2000)
+        rows[rng.random(rows.shape) < 0.2] *= -1
+        rows[rng.random(rows.shape) < 0.1] = 0.0
+        rows[rng.random(rows.shape) < 0.1] = -5e-324
+        with np.errstate(invalid="ignore"):
+            expected = source_predict(model, pd.DataFrame(rows, columns=X.columns))
+        assert imported.predict(rows).tolist() == expected
+        with pytest.raises(UnsupportedModelError, match="before a square root"):
+            import_model(fitted([FunctionTransformer(np.sqrt), SimpleImputer()], "forest", FULL.abs()))
+
+
+class TestImputers:
+    @pytest.mark.parametrize(
+        "imputer",
+        [
+            SimpleImputer(),
+            SimpleImputer(strategy="median"),
+            SimpleImputer(strategy="most_frequent"),
+            SimpleImputer(strategy="constant", fill_value=-7),
+            SimpleImputer(add_indicator=True),
+        ],
+        ids=repr,
+    )
+    @pytest.mark.parametrize("final", ["forest", "boosted"])
+    def test_say_where_missing_numbers_go(self, imputer, final):
+        row = FRAME[NUMERIC].iloc[8].copy()
+        row["bmi"] = math.nan
+        imported, why = explained(fitted([imputer, StandardScaler()], final, FRAME[NUMERIC]), row)
+        assert {column.missing for column in imported.columns} == {"expected"}
+        assert math.isnan(why.instance[1])
+
+    @pytest.mark.filterwarnings("ignore:Skipping features without any observed")
+    @pytest.mark.parametrize("keep", [False, True])
+    def test_may_drop_empty_columns(self, keep):
+        imputer = SimpleImputer(add_indicator=True, keep_empty_features=keep)
+        imported = agrees(fitted([imputer], "forest", FRAME[NUMERIC].assign(bp=math.nan)), as_frame, n=500)
+        assert imported.column_names == tuple(NUMERIC)
+
+    @pytest.mark.parametrize(
+        "imputer",
+        [
+            SimpleImputer(strategy="most_frequent"),
+            SimpleImputer(strategy="constant", fill_value="missing"),
+            SimpleImputer(strategy="constant", fill_value="other"),
+        ],
+        ids=repr,
+    )
+    def test_say_where_missing_names_go(self, imputer):
+        X = FRAME.astype(dict.fromkeys(NAMED, object))
+        X.loc[::7, "weight"] = math.nan
+        model = fitted([mixed(named=make_pipeline(imputer, OneHotEncoder()))], "forest", X)
+        imported, why = explained(model, X.iloc[7])
+        assert None in imported.columns[-1].categories
+        assert why.instance[-1] is None
+        for gone in (None, math.nan, pd.NA):
+            assert imported.predict([[*X.iloc[7, :-1], gone]]) == model.predict(X.iloc[[7]])
+
+    def test_tell_none_if_told_to(self):
+        names = pd.Series([None if i % 7 == 0 else v for i, v in enumerate(FRAME["weight"])], dtype=object)
+        X = pd.DataFrame({"weight": names, "sex": FRAME["sex"].astype(object)})
+        steps = [SimpleImputer(missing_values=None, strategy="most_frequent"), OneHotEncoder()]
+        model = fitted(steps, "forest", X)
+        imported = import_model(model)
+        assert imported.predict(X).tolist() == model.predict(X).tolist()
+
+    def test_of_other_marks_are_refused(self):
+        with pytest.raises(UnsupportedModelError, match=r"must replace NaN or None. Got missing_values=-1; replace"):
+            import_model(fitted([SimpleImputer(missing_values=-1)], "forest", FULL))
+
+    def test_are_not_needed_where_the_model_has_a_place_for_missing_values(self):
+        model = fitted([StandardScaler()], "forest", FRAME[NUMERIC])
+        imported, _ = explained(model, FULL.iloc[1])
+        assert {column.missing for column in imported.columns} == {"possible"}
+        expected = fitted([StandardScaler()], "histogram", FRAME[NUMERIC])
+        assert {column.missing for column in import_model(expected).columns} == {"expected"}
+
+    def test_are_needed_elsewhere(self):
+        imported = agrees(fitted([StandardScaler()], "boosted", FULL), as_frame, n=300)
+        assert {column.missing for column in imported.columns} == {"never"}
+        binned = agrees(fitted([SCALERS["bins"]], "histogram", FULL), as_frame, n=300)
+        assert {column.missing for column in binned.columns} == {"never"}
+        with pytest.raises(InputError, match="'age' must not be missing"):
+            tp.Explainer(binned).abductive([math.nan, 1, 2, 3, 4])
+
+
+ENCODERS = {
+    "one-hot": OneHotEncoder(),
+    "dense": OneHotEncoder(sparse_output=False, dtype=np.float32),
+    "first dropped": OneHotEncoder(drop="first"),
+    "binary dropped": OneHotEncoder(drop="if_binary"),
+    "chosen dropped": OneHotEncoder(drop=["two", "low"]),
+    "unknown ignored": OneHotEncoder(handle_unknown="ignore"),
+    "infrequent": OneHotEncoder(min_frequency=30, handle_unknown="infrequent_if_exist"),
+    "at most": OneHotEncoder(max_categories=3),
+    "listed": OneHotEncoder(categories=[["two", "one", "none"], ["low", "fit", "high", "top", "never"]]),
+    "ordinal": OrdinalEncoder(),
+    "ordinal, unknown": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, dtype=np.float32),
+    "ordinal, infrequent": OrdinalEncoder(min_frequency=30),
+    "scaled": make_pipeline(OneHotEncoder(sparse_output=False), StandardScaler()),
+    "sparse, scaled": make_pipeline(OneHotEncoder(), StandardScaler(with_mean=False), MaxAbsScaler()),
+    "ordinal, one-hot": make_pipeline(OrdinalEncoder(), OneHotEncoder()),
+    "ordinal, bins": make_pipeline(OrdinalEncoder(), KBinsDiscretizer(2, strategy="uniform")),
+}
+
+
+class TestEncoders:
+    @pytest.mark.parametrize("name", ENCODERS)
+    def test_are_followed_by_label(self, name):
+        imported, why = explained(fitted([mixed(named=ENCODERS[name])], "forest", FRAME), FRAME.iloc[11])
+        assert set(imported.columns[-1].categories) >= {"fit", "high", "low", "top"}
+        assert why.instance[-2:] == tuple(FRAME[NAMED].iloc[11])
+
+    @pytest.mark.parametrize("final", ["forest", "boosted", "histogram", "xgboost", "lightgbm"])
+    @pytest.mark.parametrize(
+        "encoder",
+        [
+            OneHotEncoder(sparse_output=False),
+            OrdinalEncoder(),
+            OrdinalEncoder(encoded_missing_value=-1),
+            OneHotEncoder(sparse_output=False, min_frequency=40),
+        ],
+        ids=repr,
+    )
+    def test_may_have_seen_missing_values(self, encoder, final):
+        X = FRAME[NAMED].assign(bmi=FULL["bmi"]).astype(dict.fromkeys(NAMED, object))
+        X.loc[::5, "weight"] = math.nan
+        steps = ColumnTransformer([("name", encoder, NAMED)], remainder="passthrough")
+        if final == "boosted" and repr(encoder) == "OrdinalEncoder()":
+            return  # this model takes no missing values, so it cannot be trained
+        imported, _ = explained(fitted([steps], final, X), X.iloc[5])
+        assert imported.columns[1].categories == ("fit", "high", "low", "top", None)
+
+    def test_are_followed_by_boosted_models_that_know_categories(self):
+        for final in (
+            HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, categorical_features=[0, 1]),
+            LGBMClassifier(n_estimators=8, min_child_samples=5, verbose=-1, n_jobs=1),
+        ):
+            steps = ColumnTransformer([("name", OrdinalEncoder(), NAMED)], remainder="passthrough")
+            fit = {} if "Hist" in type(final).__name__ else {"lgbmclassifier__categorical_feature": [0, 1]}
+            model = make_pipeline(steps, final).fit(FRAME, LABELS, **fit)
+            imported, _ = explained(model, FRAME.iloc[5])
+            assert imported.columns[-1].categories == ("fit", "high", "low", "top")
+
+    @pytest.mark.parametrize("values", [[1, 2, 3], [0.5, 1.5, math.nan], [True, False, True], ["x", "1", "y"]], ids=str)
+    @pytest.mark.parametrize("named", [True, False])
+    def test_take_values_of_any_type(self, values, named):
+        X = pd.DataFrame({"c": [values[i % 3] for i in range(90)], "x": np.arange(90.0)})
+        X = X if named else X.to_numpy(dtype=object if isinstance(values[0], str) else float)
+        y = np.arange(90) % 3 == 0
+        steps = ColumnTransformer([("c", OneHotEncoder(), [0]), ("x", "passthrough", [1])])
+        model = fitted([steps], "tree", X, y)
+        imported = agrees(model, as_frame if named else as_array)
+        assert imported.predict(X).tolist() == model.predict(X).tolist()
+
+    def test_make_one_feature_of_a_column_that_is_scaled_too(self):
+        X = FRAME.assign(children=np.arange(160) % 4)
+        steps = ColumnTransformer(
+            [("code", OneHotEncoder(), ["children", "sex"]), ("scale", StandardScaler(), ["children", "bp"])]
+        )
+        model = fitted([steps, StandardScaler(with_mean=False)], "forest", X.fillna({"bp": 80.0}))
+        imported, _ = explained(model, X.fillna({"bp": 80.0}).iloc[3])
+        assert imported.column_names == ("bp", "sex", "children")
+        assert imported.columns[2].categories == (0, 1, 2, 3)
+
+    def test_may_know_different_categories_of_one_column(self):
+        steps = ColumnTransformer(
+            [
+                ("some", OneHotEncoder(categories=[["low", "fit", "high", "top"]]), ["weight"]),
+                ("more", OrdinalEncoder(categories=[["top", "high", "fit", "low", "other"]]), ["weight"]),
+            ]
+        )
+        assert import_model(fitted([steps], "forest", FRAME)).columns[0].categories == ("low", "fit", "high", "top")
+
+    def test_of_changed_numbers_are_refused(self):
+        steps = [KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), OneHotEncoder()]
+        with pytest.raises(UnsupportedModelError, match=r"OneHotEncoder must encode values of the input.* KBins"):
+            import_model(fitted(steps, "forest", FULL))
+
+    def test_tell_none_from_nan_only_if_one_of_them_occurs(self):
+        X = pd.DataFrame({"c": pd.Series(["a", "b", None, math.nan] * 20, dtype=object)})
+        with pytest.raises(UnsupportedModelError, match=r"one kind. Column 'c' has None and NaN"):
+            import_model(fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4))
+        X = pd.DataFrame({"c": pd.Series(["a", "b", None, "d"] * 20, dtype=object)})
+        model = fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4)
+        assert import_model(model).predict(X).tolist() == model.predict(X).tolist()
+        with pytest.raises(UnsupportedModelError, match=r"None and NaN must mean the same. In column 'c'"):
+            import_model(fitted([OneHotEncoder(handle_unknown="ignore")], "tree", X, np.arange(80) % 4))
+
+
+class TestSparseMatrices:
+    """XGBoost takes what a sparse matrix does not hold for missing; the others take it for 0."""
+
+    @pytest.mark.parametrize("final", ["forest", "boosted", "xgboost", "lightgbm"])
+    def test_are_followed_as_the_model_takes_them(self, final):
+        steps = mixed(numeric=make_pipeline(SimpleImputer(), MinMaxScaler()), sparse_threshold=1.0)
+        model = fitted([steps], final, FRAME)
+        assert hasattr(model[:-1].transform(FRAME), "toarray")
+        explained(model, FRAME.iloc[2], n=2000)
+        imported = import_model(model)
+        # What is seen as exactly 0: the smallest number of each column.
+        zeros = FRAME.copy()
+        zeros[NUMERIC] = np.where(np.random.default_rng(0).random((160, 5)) < 0.5, FRAME[NUMERIC].min(), FRAME[NUMERIC])
+        assert imported.predict(zeros).tolist() == source_predict(model, zeros)
+
+    def test_of_bins_are_too(self):
+        for final in ("boosted", "xgboost", "lightgbm"):
+            explained(fitted([SCALERS["one column per bin"]], final, FULL), FULL.iloc[7])
+
+    def test_hold_no_missing_values_for_forests(self):
+        steps = ColumnTransformer([("name", OneHotEncoder(), NAMED)], remainder="passthrough", sparse_threshold=1.0)
+        X = FULL.join(FRAME[NAMED])
+        dense = ColumnTransformer([("name", OneHotEncoder(), NAMED)], remainder="passthrough", sparse_threshold=0)
+        assert import_model(fitted([steps], "forest", X)).columns[0].missing == "never"
+        assert import_model(fitted([dense], "forest", X)).columns[0].missing == "possible"
+
+
+COLUMNS = {
+    "names": NUMERIC,
+    "one name": "bmi",
+    "places": [0, 2, -3],
+    "slice": slice(0, 5),
+    "slice of names": slice("bmi", "s6"),
+    "mask": [True, False, True, True, False, False, False],
+    "selector": make_column_selector(dtype_include=float),
+    "function": lambda frame: [name for name in frame.columns if name.startswith("b")],
+}
+
+
+class TestColumns:
+    @pytest.mark.parametrize("name", COLUMNS)
+    @pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+    def test_may_be_chosen_in_all_ways(self, name, remainder):
+        scale = StandardScaler()
+        if name == "one name":  # a vector, which few transformers take
+            scale, name = FunctionTransformer(), "names"
+        X = FULL.join(FRAME[NAMED] if remainder == "drop" else (FRAME[NAMED] == "two").astype(float))
+        steps = ColumnTransformer([("scale", scale, COLUMNS[name])], remainder=remainder)
+        imported, _ = explained(fitted([steps], "forest", X), X.iloc[9])
+        if remainder == "passthrough":
+            assert imported.column_names == tuple(X.columns)
+        else:
+            assert set(imported.column_names) <= set(NUMERIC)
+
+    @pytest.mark.parametrize("kind", ["pandas", "polars"])
+    @pytest.mark.parametrize("long_names", [True, False])
+    def test_may_be_frames_in_between(self, kind, long_names):
+        steps = mixed(named=OneHotEncoder(sparse_output=False), verbose_feature_names_out=long_names)
+        model = make_pipeline(steps, VarianceThreshold(0.01), MinMaxScaler(), forest())
+        model.set_output(transform=kind).fit(FRAME, LABELS)
+        explained(model, FRAME.iloc[6])
+
+    def test_of_type_category_may_reach_the_model(self):
+        X = FRAME.astype(dict.fromkeys(NAMED, "category"))
+        steps = ColumnTransformer([("scale", StandardScaler(), NUMERIC)], remainder="passthrough")
+        for final in ("histogram", "lightgbm"):
+            model = make_pipeline(clone(steps).set_output(transform="pandas"), clone(FINALS[final])).fit(X, LABELS)
+            imported = import_model(model)
+            assert imported.columns[-1].categories == ("fit", "high", "low", "top", None)
+            rows = boundary_rows(imported, 2000)
+            frame = as_frame(imported, rows)
+            for name in NAMED:
+                frame[name] = pd.Categorical(frame[name], categories=X[name].cat.categories)
+            assert imported.classes[imported.decide(imported.route(rows))].tolist() == source_predict(model, frame)
+
+    def test_may_be_nested_twice_repeated_and_in_any_order(self):
+        inner = ColumnTransformer([("last", MinMaxScaler(), [2, 0])], remainder=RobustScaler())
+        steps = ColumnTransformer(
+            [
+                ("three", make_pipeline(SimpleImputer(), inner), ["s6", "age", "bp"]),
+                ("again", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["bp", "bmi"]),
+                ("name", Pipeline([("no", "passthrough"), ("code", OneHotEncoder())]), ["weight"]),
+                ("none", StandardScaler(), []),
+                ("gone", "drop", ["sex"]),
+            ]
+        )
+        imported, _ = explained(fitted([steps, StandardScaler(with_mean=False)], "forest", FRAME), FRAME.iloc[3])
+        assert imported.column_names == ("age", "bmi", "bp", "s6", "weight")
+
+    @pytest.mark.parametrize(
+        "selector",
+        [SelectKBest(k=4), VarianceThreshold(0.2), SelectFromModel(forest(), max_features=5), RFE(forest(), step=3)],
+        ids=lambda selector: type(selector).__name__,
+    )
+    def test_may_be_selected_by_any_selector(self, selector):
+        imported, _ = explained(fitted([mixed(), selector], "forest", FRAME), FRAME.iloc[3])
+        assert imported.column_names == tuple(FRAME.columns)  # all must be there, though not all are used
+
+    def test_that_are_dropped_need_not_be_given_and_may_hold_anything(self):
+        X = FRAME.assign(note="text", when=pd.Timestamp("2020-01-01"))[["note", *FRAME.columns[::-1], "when"]]
+        model = fitted([mixed()], "forest", X)
+        explainer = tp.Explainer(model)
+        assert set(explainer.forest.column_names) == set(FRAME.columns)
+        why = explainer.abductive(X.iloc[3])
+        assert why == explainer.abductive(FRAME.iloc[3]) == explainer.abductive(FRAME.iloc[3].to_dict())
+
+    @pytest.mark.parametrize(
+        "cast",
+        [
+            lambda X: X.convert_dtypes(),
+            lambda X: X.astype({"age": "Int64", "bmi": "Float64", "sex": "category", "weight": "string"}),
+            lambda X: X.astype({"sex": "category", "weight": object}),
+            lambda X: X[X.columns[::-1]],
+        ],
+    )
+    def test_may_be_of_any_type_and_order(self, cast):
+        X = FRAME.copy()
+        X["age"] = X["age"].round()
+        model = fitted([mixed()], "forest", X)
+        other = cast(X)
+        assert import_model(model).predict(other).tolist() == model.predict(X).tolist()
+        assert import_model(fitted([mixed()], "forest", other)).predict(X).tolist() == model.predict(X).tolist()
+
+    def test_of_whole_numbers_and_booleans_are_numbers(self):
+        X = pd.DataFrame({"n": np.arange(80), "flag": np.arange(80) % 3 == 0, "x": np.linspace(0, 1, 80)})
+        steps = ColumnTransformer([("n", StandardScaler(), ["n"])], remainder="passthrough")
+        model = fitted([steps], "forest", X, (X["n"] > 40) ^ X["flag"])
+        imported = import_model(model)
+        assert imported.predict(X).tolist() == model.predict(X).tolist()
+        assert tp.Explainer(imported, kinds={"flag": "binary", "n": "ordinal"}).abductive(X.iloc[1]).label is not None
+
+
+class Doubling(BaseEstimator, TransformerMixin):
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X * 2
+
+
+class Falling(StandardScaler):
+    def transform(self, X, copy=None):
+        return -super().transform(X, copy)
+
+
+def double(X):
+    return X * 2
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("step", "name"),
+        [
+            (PCA(2), "PCA"),
+            (PolynomialFeatures(), "PolynomialFeatures"),
+            (SplineTransformer(), "SplineTransformer"),
+            (Normalizer(), "Normalizer"),
+            (PowerTransformer(), "PowerTransformer"),
+            (QuantileTransformer(n_quantiles=10), "QuantileTransformer"),
+            (IterativeImputer(), "IterativeImputer"),
+            (KNNImputer(), "KNNImputer"),
+            (MissingIndicator(features="all"), "MissingIndicator"),
+            (TargetEncoder(), "TargetEncoder"),
+            (FeatureUnion([("a", StandardScaler())]), "FeatureUnion"),
+            (Doubling(), "Doubling"),
+            (Falling(), "Falling"),
+            (FunctionTransformer(double), "FunctionTransformer of double"),
+            (FunctionTransformer(np.log1p), "FunctionTransformer of log1p"),
+            (FunctionTransformer(np.floor, kw_args={"where": True}), "FunctionTransformer of floor"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_name_the_step_and_a_remedy(self, step, name):
+        for steps in ([step], [ColumnTransformer([("part", step, NUMERIC)])], [make_pipeline(StandardScaler(), step)]):
+            with np.errstate(invalid="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fitted(steps, "tree", FULL)
+            with pytest.raises(UnsupportedModelError, match=rf"Got {name}; explain the final estimator.*transform"):
+                import_model(model)
+
+    def test_are_right_that_the_remedy_works(self):
+        model = fitted([PCA(2)], "forest", FULL)
+        explainer = tp.Explainer(model[-1])
+        rows = model[:-1].transform(FULL)
+        assert explainer.abductive(rows[0]).label == model.predict(FULL.iloc[[0]])[0]
+
+    def test_see_methods_that_were_replaced(self):
+        model = fitted([StandardScaler()], "forest", FULL)
+        model[0].transform = np.zeros_like
+        with pytest.raises(UnsupportedModelError, match="Got StandardScaler"):
+            import_model(model)
+
+        class Odd(Pipeline):
+            def predict(self, X):
+                return super().predict(-X)
+
+        with pytest.raises(UnsupportedModelError, match="Odd has its own 'predict'"):
+            import_model(Odd(fitted([StandardScaler()], "forest", FULL).steps))
+
+
+class TestPieces:
+    def test_have_no_empty_and_no_equal_neighbours(self):
+        inf = math.inf
+        assert Pieces.of([-inf, 3.0], [True, False, True]) == Pieces((3.0,), (False, True))
+        assert Pieces.of([-inf, inf], [True, False, True]) == Pieces((), (False,))
+        assert Pieces.of([1.0, 1.0], [True, False, True]) == Pieces((), (True,))
+        assert Pieces.of([1.0, 2.0], [True, True, False]) == Pieces((2.0,), (True, False))

@@ -1,0 +1,326 @@
+"""XGBoost: sums in float32, its own intercept and cut-off, and its softmax, all bit for bit."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+import treeproof as tp
+from importing import agrees, as_array, as_frame, proofs_hold, refused, sums_agree
+from treeproof import _core
+from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.model.files import load_model
+from treeproof.model.floats import FLOAT32
+from treeproof.model.importers import import_model
+from treeproof.model.importers import xgboost as importer
+from treeproof.model.importers.selfcheck import boundary_rows
+
+xgb = pytest.importorskip("xgboost")
+
+CANCER = load_breast_cancer(return_X_y=True)
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+SMALL = {"n_estimators": 10, "max_depth": 3, "random_state": 0, "n_jobs": 1}
+
+
+def holed(X, seed=0, share=0.1):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+def margins(model):
+    return lambda rows: model.predict(rows, output_margin=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"base_score": 0.3},
+        {"base_score": 0.8},
+        {"learning_rate": 1.0, "reg_lambda": 0.0},
+        {"tree_method": "exact"},
+        {"grow_policy": "lossguide", "max_leaves": 6},
+        {"scale_pos_weight": 3.0, "subsample": 0.5},
+        {"num_parallel_tree": 3, "n_estimators": 4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_two_classes(options, missing):
+    X, y = CANCER
+    X = holed(X) if missing else X
+    model = xgb.XGBClassifier(**{**SMALL, **options}).fit(X, y)
+    forest = agrees(model, as_array)
+    sums_agree(forest, margins(model))
+    assert importer.from_json(json.loads(model.get_booster().save_raw("json"))) == forest
+    proofs_hold(model, tp.Explainer(model), X[0], as_array, n=500)
+
+
+@pytest.mark.parametrize("options", [{}, {"base_score": 0.3}, {"objective": "multi:softmax"}], ids=str)
+@pytest.mark.parametrize("missing", [False, True])
+def test_several_classes(options, missing):
+    X, y = IRIS
+    X = holed(X) if missing else X
+    model = xgb.XGBClassifier(**{**SMALL, **options}).fit(X, y)
+    assert model.get_params()["objective"] in (options.get("objective"), "multi:softprob", "binary:logistic", None)
+    forest = agrees(model, as_array)
+    document = json.loads(model.get_booster().save_raw("json"))
+    assert document["learner"]["objective"]["name"] == options.get("objective", "multi:softprob")
+    sums_agree(forest, margins(model))
+    assert importer.from_json(document) == forest
+    for row in X[::50]:
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
+@pytest.mark.parametrize("data", [CANCER, IRIS], ids=["cancer", "iris"])
+def test_random_forests(data):
+    X, y = data
+    model = xgb.XGBRFClassifier(n_estimators=20, max_depth=3, random_state=0, n_jobs=1).fit(X, y)
+    forest = agrees(model, as_array)
+    sums_agree(forest, margins(model))
+    assert forest.n_trees == 20 * (1 if data is CANCER else 3)
+    proofs_hold(model, tp.Explainer(model), X[0], as_array, n=500)
+
+
+@pytest.mark.parametrize("objective", ["reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"])
+@pytest.mark.parametrize("kind", ["XGBRegressor", "XGBRFRegressor"])
+def test_regressors(objective, kind):
+    X, y = DIABETES
+    model = getattr(xgb, kind)(**SMALL, objective=objective).fit(holed(X), y)
+    forest = agrees(model, as_array)
+    sums_agree(forest, model.predict)
+    assert importer.from_json(json.loads(model.get_booster().save_raw("json"))) == forest
+    explainer = tp.Explainer(model, cuts=[float(model.predict(X[:1])[0])])
+    proofs_hold(model, explainer, X[0], as_array, n=500)
+
+
+@pytest.mark.parametrize("data", [CANCER, IRIS], ids=["cancer", "iris"])
+def test_early_stopping_predicts_with_the_best_rounds(data):
+    X, y = data
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    model = xgb.XGBClassifier(**{**SMALL, "n_estimators": 30}, learning_rate=1.0, early_stopping_rounds=4)
+    model.fit(X[:100], y[:100], eval_set=[(X[100:], y[100:])], verbose=False)
+    rounds = model.get_booster().num_boosted_rounds()
+    assert model.best_iteration + 1 < rounds
+    forest = agrees(model, as_array)
+    sums_agree(forest, margins(model))
+    n_sums = 1 if data is CANCER else 3
+    assert forest.n_trees == (model.best_iteration + 1) * n_sums
+    assert import_model(model.get_booster()).n_trees == rounds * n_sums, "a Booster predicts with all"
+
+
+def test_boosters():
+    X, y = IRIS
+    for objective, labels in (
+        ("binary:logistic", y > 0),
+        ("multi:softprob", y),
+        ("multi:softmax", y),
+        ("reg:squarederror", y),
+    ):
+        options = {"objective": objective, "max_depth": 2, "nthread": 1}
+        options |= {"num_class": 3} if objective.startswith("multi") else {}
+        booster = xgb.train(options, xgb.DMatrix(X, labels), 6)
+        forest = import_model(booster)
+        predicted = booster.predict(xgb.DMatrix(X))
+        if objective == "reg:squarederror":
+            assert forest.score(X).tolist() == predicted.tolist()
+            continue
+        expected = predicted > 0.5 if predicted.ndim == 1 and "softmax" not in objective else predicted
+        expected = np.argmax(expected, axis=1) if expected.ndim == 2 else expected.astype(int)
+        assert forest.predict(X).tolist() == expected.tolist()
+        assert tp.Explainer(booster).abductive(X[0]).label == expected[0]
+
+
+def test_names_come_from_the_frame():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = xgb.XGBClassifier(**SMALL).fit(X, y)
+    assert agrees(model, as_frame).column_names == tuple(X.columns)
+    proofs_hold(model, tp.Explainer(model), X.iloc[0], as_frame, n=500)
+
+
+def test_a_model_read_from_its_file(tmp_path):
+    X, y = IRIS
+    model = xgb.XGBClassifier(**SMALL).fit(X, y)
+    forest = import_model(model)
+    for name in ("model.json", "model.ubj"):
+        model.save_model(tmp_path / name)
+        again = xgb.XGBClassifier()
+        again.load_model(tmp_path / name)
+        assert import_model(again) == forest == load_model(tmp_path / name)
+
+
+def altered(booster, values):
+    """Return the booster with other leaf values, one after the other."""
+    document = json.loads(booster.save_raw("json"))
+    values = iter(values)
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        for node, child in enumerate(tree["left_children"]):
+            if child < 0:
+                tree["split_conditions"][node] = tree["base_weights"][node] = float(np.float32(next(values)))
+    return xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
+
+
+def test_a_margin_on_and_beside_the_cut_off():
+    X, y = CANCER
+    stump = xgb.train({"objective": "binary:logistic", "max_depth": 1, "base_score": 0.5}, xgb.DMatrix(X, y), 1)
+    cut = import_model(stump).sums.cuts[0]
+    assert 0 < cut < 1e-6
+    for value in (cut, FLOAT32.next(cut, -1), FLOAT32.next(cut, 1), 0.0, -cut):
+        model = altered(stump, [value, -1.0])
+        row = X[[np.argmin(X[:, import_model(model).feature[0]])]]
+        assert model.predict(xgb.DMatrix(row), output_margin=True)[0] == np.float32(value)
+        expected = int(model.predict(xgb.DMatrix(row))[0] > 0.5)
+        assert import_model(model).predict(row)[0] == expected == (value >= cut)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_that_straddle_the_cut_off(seed):
+    X, y = CANCER
+    rng = np.random.default_rng(seed)
+    model = xgb.XGBClassifier(**{**SMALL, "max_depth": 2}, base_score=0.5).fit(X, y)
+    values = rng.choice([0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 1e-8, 3e-8, -3e-8], 1000)
+    model._Booster = altered(model.get_booster(), values)
+    forest = agrees(model, as_array, n=5000)
+    rows = boundary_rows(forest, 5000)
+    sums = forest.add(forest.route(rows))[:, 0]
+    near = np.argsort(np.abs(sums))[:4]
+    assert abs(sums[near[0]]) < 1e-6
+    for row in rows[near]:
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_classes_that_tie_in_their_softmax(seed):
+    X, y = IRIS
+    rng = np.random.default_rng(seed)
+    model = xgb.XGBClassifier(**{**SMALL, "n_estimators": 4, "max_depth": 2}, base_score=0.5).fit(X, y)
+    values = rng.choice([0.25, 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 0.1, 0.1 + 1e-8, 3e-8], 1000)
+    model._Booster = altered(model.get_booster(), values)
+    forest = agrees(model, as_array, n=5000)
+    rows = boundary_rows(forest, 5000)
+    ordered = np.sort(forest.add(forest.route(rows)), axis=1)
+    gap = ordered[:, -1] - ordered[:, -2]
+    assert (gap < 1e-6).any()
+    for row in rows[np.argsort(gap)[:4]]:
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 17])
+def test_softmax_of_margins_that_differ_by_the_last_bits(n_classes):
+    """The margins are fed to a booster whose trees are worth nothing."""
+    X = np.random.default_rng(0).normal(size=(50, 1))
+    parameters = {"objective": "multi:softprob", "num_class": n_classes, "nthread": 1, "base_score": 0.0}
+    blank = xgb.train(parameters, xgb.DMatrix(X, np.arange(50) % n_classes), 0)
+    rng = np.random.default_rng(n_classes)
+    n = 20_000
+    level = rng.choice([0.0, 1e-3, 0.3, 1.0, 7.5, 40.0, -3.0, -1e4, 1e30], (n, 1)).astype(np.float32)
+    table = np.repeat(level, n_classes, axis=1)
+    for _ in range(6):
+        up = rng.random(table.shape) < 0.4
+        table = np.where(up, np.nextafter(table, np.float32(np.inf)), table)
+    table += rng.choice([0, 0, 0, 1e-8, 6e-8, 1.2e-7, -0.5], table.shape).astype(np.float32)
+    matrix = xgb.DMatrix(np.zeros((n, 1)), base_margin=table)
+    assert np.array_equal(blank.predict(matrix, output_margin=True), table)
+    expected = np.argmax(blank.predict(matrix), axis=1)
+    assert np.array_equal(_core.softmax_labels(table.astype(np.float64), True), expected)
+    assert (expected != np.argmax(table, axis=1)).any(), "the softmax must tie where margins do not"
+
+
+def test_intercept_and_cut_off_without_xgboost_are_the_same():
+    X, y = CANCER
+    booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, xgb.DMatrix(X, y), 1)
+    document = json.loads(booster.save_raw("json"))
+    rng = np.random.default_rng(0)
+    scores = [*rng.random(40), *10.0 ** rng.uniform(-6, -1, 20), 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 1 - 2**-19]
+    learner = importer._read(document)
+    link = importer._link(importer._blank(learner), learner)
+    for score in scores:
+        document["learner"]["learner_model_param"]["base_score"] = f"[{np.float32(score)!s}]"
+        learner = importer._read(document)
+        assert importer._start(learner) == importer._intercept(importer._blank(learner), learner)
+    document["learner"]["learner_model_param"]["base_score"] = "[1E-7]"  # some versions take it for 1e-6
+    with pytest.raises(UnsupportedModelError, match=r"between 1e-06 and 0\.999999"):
+        importer.from_json(document)
+    totals = np.concatenate(
+        [rng.normal(size=200) * 10, rng.normal(size=200) * 1e-7, [0, 89, -89, 300, -300, 1e30, -1e30]]
+    )
+    for total in totals.astype(np.float32).tolist():
+        assert importer._sigmoid(total) == link(total), total
+
+
+def test_a_threshold_of_probability():
+    X, y = CANCER
+    model = xgb.XGBClassifier(**SMALL).fit(X, y)
+    probabilities = model.predict_proba(X)[:, 1]
+    for p in (0.2, 0.7, float(probabilities[0])):
+        explainer = tp.Explainer(model, threshold=p)
+        expected = (probabilities.astype(float) >= p).astype(int)
+        assert explainer.forest.predict(X).tolist() == expected.tolist()
+
+
+def test_values_at_the_ends_of_float32():
+    X = np.array([[-3.4e38], [3.4e38], [0.0], [-0.0], [1e-45], [-1e-45], [np.nan]] * 20)
+    for low in (-1.0, 0.0, 1e-44):
+        model = xgb.XGBClassifier(n_estimators=2, max_depth=2, min_child_weight=0, n_jobs=1, tree_method="exact")
+        model.fit(X, (X[:, 0] > low).astype(int))
+        forest = import_model(model)
+        assert forest.predict(X).tolist() == model.predict(X).tolist()
+
+
+class OwnPredict(xgb.XGBClassifier):
+    def predict(self, X, **options):
+        return 1 - super().predict(X, **options)
+
+
+def squared(y, p):
+    return p - y, np.ones_like(p)
+
+
+def test_refusals():
+    X, y = CANCER
+    few = {"n_estimators": 2, "max_depth": 2, "n_jobs": 1}
+    refused(xgb.XGBClassifier(**few, booster="dart").fit(X, y), UnsupportedModelError, "Got 'dart'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        linear = xgb.XGBClassifier(n_estimators=2, booster="gblinear").fit(X, y)
+    refused(linear, UnsupportedModelError, "Got 'gblinear'")
+    two = np.column_stack([y, 1 - y])
+    refused(xgb.XGBClassifier(**few).fit(X, two), UnsupportedModelError, "one output. Got 2 targets")
+    refused(xgb.XGBRegressor(**few).fit(X, two), UnsupportedModelError, "one output. Got 2 targets")
+    model = xgb.XGBRegressor(**few, multi_strategy="multi_output_tree", tree_method="hist").fit(X, two)
+    refused(model, UnsupportedModelError, "one output")
+    frame = pd.DataFrame({"c": pd.Categorical(np.where(y, "a", "b")), "x": X[:, 0]})
+    model = xgb.XGBClassifier(**few, enable_categorical=True).fit(frame, y)
+    refused(model, UnsupportedModelError, "Got categorical ones")
+    refused(xgb.XGBRegressor(**few, objective="count:poisson").fit(X, y), UnsupportedModelError, "'count:poisson'")
+    refused(xgb.XGBRegressor(**few, objective="binary:logistic").fit(X, y), UnsupportedModelError, "must fit the model")
+    refused(xgb.XGBClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "must fit the model")
+    refused(xgb.XGBClassifier(**few, missing=-1.0).fit(X, y), UnsupportedModelError, "missing=-1.0")
+    refused(OwnPredict(**few).fit(X, y), UnsupportedModelError, "OwnPredict has its own 'predict'")
+    refused(xgb.XGBClassifier(), NotFittedError, "call its fit")
+    refused(xgb.Booster(), NotFittedError, "unfitted Booster")
+    model = xgb.XGBClassifier(**few).fit(X, y)
+    refused(model, InputError, "Boosted trees take no vote. Got vote='majority'", vote="majority")
+    model.predict = lambda X: X
+    refused(model, UnsupportedModelError, "own 'predict'")
+    refused(xgb.XGBClassifier(n_estimators=0).fit(X, y), UnsupportedModelError, "at least one tree")
+
+
+def test_importing_leaves_the_model_as_it_was():
+    X, y = IRIS
+    model = xgb.XGBClassifier(**SMALL).fit(X, y)
+    before = bytes(model.get_booster().save_raw("json"))
+    state = copy.deepcopy(model.get_params())
+    import_model(model)
+    assert bytes(model.get_booster().save_raw("json")) == before
+    assert {k: v for k, v in model.get_params().items() if not (isinstance(v, float) and math.isnan(v))} == {
+        k: v for k, v in state.items() if not (isinstance(v, float) and math.isnan(v))
+    }

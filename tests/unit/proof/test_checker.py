@@ -1,0 +1,988 @@
+"""The checker accepts what is proved and nothing else: made by hand, altered in every way, judged by enumeration."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import functools
+import gzip
+import hashlib
+import itertools
+import json
+import math
+import pickle
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import treeproof as tp
+from generators import random_forest, random_row
+from treeproof import checker as check_module
+from treeproof.checker import BROKEN, EVALUATED, LARGEST, LISTED, ORDERED, PRICES, RIVAL, CheckError, Model, check, read
+from treeproof.model.build import build_forest, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.decision import Sums
+from treeproof.model.files import forest_from_json, forest_to_json
+from treeproof.model.floats import FLOAT32, FLOATS
+from treeproof.model.forest import Forest
+from treeproof.proof import certificate as certificate_module
+
+CHECKER = Path(check_module.__file__)
+Document = dict[str, Any]
+
+
+def claim_is_true(document: Document, model: str) -> bool:
+    """Whether what a certificate claims is true, by the forest's own predict on every kind of input of its space.
+
+    Each column takes the ends of the declared cells, every threshold, and the numbers next to all of these.
+    """
+    forest = forest_from_json(model)
+    rows, cells = every_input(document, forest)
+    for clause in document["clauses"]:
+        kept = np.any([np.isin(cells[:, f], among) for f, among in clause], axis=0)
+        rows, cells = rows[kept], cells[kept]
+    labels = forest.decide(forest.route(rows))
+    instance = numbers(document["instance"])
+    (at,) = np.flatnonzero(np.all((rows == instance) | (np.isnan(rows) & np.isnan(instance)), axis=1))[:1]
+    label = document["label"]
+    if labels[at] != label:
+        return False
+    wanted = labels != label if document["target"] is None else labels == document["target"]
+    moved, n_features = cells != cells[at], cells.shape[1]
+
+    def cheapest(does: Callable[[set[int]], bool]) -> int | None:
+        """Return what the cheapest set of features that does so costs."""
+        costs = document["minimum"]["costs"] or [1] * n_features
+        subsets = (set(c) for n in range(n_features + 1) for c in itertools.combinations(range(n_features), n))
+        return min((sum(costs[f] for f in subset) for subset in subsets if does(subset)), default=None)
+
+    def cost(features: Iterable[int]) -> int:
+        costs = document["minimum"]["costs"] or [1] * n_features
+        return sum(costs[f] for f in features)
+
+    if document["claim"] == "change":
+        changed = document["changed"]
+
+        def possible(free: set[int]) -> bool:
+            return bool(np.any(wanted & ~moved[:, [f for f in range(n_features) if f not in free]].any(axis=1)))
+
+        if document["minimum"] is not None and cheapest(possible) != cost(changed):
+            return False
+        return possible(set(changed)) and not any(possible(set(changed) - {f}) for f in changed)
+    inside = {int(f): np.isin(cells[:, int(f)], among) for f, among in document["box"].items()}
+
+    def forced(features: set[int]) -> bool:
+        held = np.all([np.ones(len(rows), dtype=bool), *(inside[f] for f in features)], axis=0)
+        return bool(held[at] and not np.any(wanted[held]))
+
+    def can_be_widened(f: int) -> bool:
+        """Whether the claim holds with one more cell: of numbers the next one, of values any."""
+        among, rest = document["box"][str(f)], [inside[g] for g in inside if g != f]
+        named = "points" in document["features"][f]
+        for cell in set(range(cells[:, f].max() + 1)) - set(among):
+            held = np.all([cells[:, f] == cell, *rest], axis=0)
+            if (named or {cell - 1, cell + 1} & set(among)) and not np.any(wanted[held]):
+                return True
+        return False
+
+    if document["wider"] is not None and any(can_be_widened(f) for f in inside):
+        return False
+    if document["minimum"] is not None:
+
+        def kept_as_they_are(features: set[int]) -> bool:
+            return not np.any(wanted & ~moved[:, sorted(features)].any(axis=1))
+
+        if cheapest(kept_as_they_are) != cost(inside):
+            return False
+    minimal = document["claim"] == "minimal"
+    return forced(set(inside)) and not (minimal and any(forced(set(inside) - {f}) for f in inside))
+
+
+def every_input(document: Document, forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that stand for all inputs of the declared space, and their cells."""
+    given, parts = numbers(document["instance"]), []
+    for feature in document["features"]:
+        columns = feature["columns"]
+        if "points" in feature:
+            parts.append([(c, columns, numbers(point)) for c, point in enumerate(feature["points"])])
+            continue
+        uppers, lowest = numbers(feature["uppers"]), numbers([feature["lowest"]])[0]
+        nodes = (forest.feature == columns[0]) & (forest.subset < 0)
+        ends = {*uppers, lowest, *forest.threshold[nodes].tolist()}
+        ends |= {forest.floats.next(end, towards) for end in ends for towards in (-math.inf, math.inf)}
+        ends |= {given[columns[0]]}
+        if feature["whole"]:
+            ends = {float(f(end)) for end in ends if math.isfinite(end) for f in (np.floor, np.ceil)}
+        inside = sorted(end for end in ends if lowest <= end <= uppers[-1])
+        first = int(feature["missing"] == 0)
+        values = [(first + sum(upper < value for upper in uppers), columns, [value]) for value in inside]
+        if feature["missing"] is not None:
+            values.append((feature["missing"], columns, [math.nan]))
+        parts.append(values)
+    rows, cells = [], []
+    for chosen in itertools.product(*parts):
+        row = [0.0] * forest.n_columns
+        for _, columns, values in chosen:
+            for column, value in zip(columns, values, strict=True):
+                row[column] = value
+        rows.append(row)
+        cells.append([cell for cell, _, _ in chosen])
+    return np.array(rows, dtype=forest.floats.dtype), np.array(cells)
+
+
+def numbers(texts: list[str | None]) -> list[float]:
+    return [math.nan if text is None else float.fromhex(text) for text in texts]
+
+
+def certified(forest: Forest, row: list[Any], *, listed: bool = False, **options: Any) -> list[tuple[Document, str]]:
+    """The certificates of explanations and changes of all kinds, each with its model; small boxes `listed` or not."""
+    explainer = tp.Explainer(forest, tabulate=False, **options)
+    costs = {feature.name: 1 + i % 3 for i, feature in enumerate(explainer.space.features)}
+    results: list[Any] = [
+        explainer.abductive(row),
+        explainer.abductive(row, inflate=True),
+        explainer.abductive(row, minimum=True),
+        explainer.abductive(row, minimum=True, cost=costs, inflate=True),
+        explainer.contrastive(row),
+        explainer.contrastive(row, minimum=True),
+        explainer.contrastive(row, minimum=True, cost=costs),
+    ]
+    target = next((k for k in forest.classes.tolist() if k != results[0].label), None)
+    if target is not None:
+        results += explainer.enumerate(row, kind="abductive", target=target, limit=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certificate_module, "LIST_UP_TO", 10**4 if listed else 0)
+        made = [r.certificate() for r in results if r.status in ("minimal", "minimum")]
+    return [(json.loads(certificate.text), forest_to_json(certificate.forest)) for certificate in made]
+
+
+def shapes() -> dict[str, Any]:
+    """Small forests of all kinds, with the options of their spaces."""
+    tree: dict[str, Any] = {"n_columns": 3, "n_trees": 4}
+    return {
+        "majority": ({"vote": "majority", "n_classes": 2, **tree}, {}),
+        "majority of three": ({"vote": "majority", "n_classes": 3, **tree}, {"constraints": ["c0 <= 0 or c1 <= 0.5"]}),
+        "mean": ({"vote": "mean", "n_classes": 2, **tree}, {}),
+        "mean of three": ({"vote": "mean", "n_classes": 3, "numbers": "float64", **tree}, {"kinds": {"c1": "ordinal"}}),
+        "sum": ({"vote": "sum", "n_classes": 3, "missing": True, **tree}, {}),
+        "sum of two": ({"vote": "sum", "n_classes": 2, **tree}, {"bounds": {"c2": (-1, 1)}}),
+        "categories": ({"vote": "mean", "n_classes": 2, "categorical": True, **tree}, {}),
+        "one-hot": ({"vote": "majority", "n_classes": 2, **tree}, {"one_hot": {"group": ["c1", "c2"]}}),
+    }
+
+
+@functools.cache
+def cases(shape: str, n: int) -> list[tuple[Document, str]]:
+    """Valid certificates of one kind, those with the longest proofs of the first few forests."""
+    made: list[tuple[Document, str]] = []
+    forest_options, options = shapes()[shape]
+    for seed in range(12):
+        rng = np.random.default_rng([seed, len(shape)])
+        forest = random_forest(rng, depth=2, **forest_options)
+        row = random_row(rng, forest)
+        if "kinds" in options:
+            row[1] = float(rng.integers(-1, 2))
+        if "one_hot" in options:
+            row[1:] = [0.0, 1.0]
+        try:
+            made += certified(forest, row, listed=seed % 4 == 0, **options)
+        except tp.InputError:
+            continue  # the row breaks the rule, or leaves the bounds
+    made.sort(key=lambda case: -len(json.dumps(case[0])))
+    kinds = defaultdict(list)
+    for case in made:
+        document = case[0]
+        parts = (document["minimum"], document.get("wider"), document["target"])
+        kinds[document["claim"], *(part is not None for part in parts)].append(case)
+        if LISTED in document.get("proof", {}).get("steps", [])[2:3]:
+            kinds["listed"].append(case)
+    return [case for some in kinds.values() for case in some[:n]]
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths to everything in a JSON document."""
+    yield path
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield from places(value, (*path, key))
+
+
+def instead(value: Any) -> list[Any]:
+    """What may stand in place of a value, or change it."""
+    if isinstance(value, bool):
+        return [not value, int(value), None]
+    if isinstance(value, float):
+        return [0, 1]
+    if isinstance(value, int):
+        near = [value + 1, value - 1, -value, -1, 0, 1, 2]
+        floats = [float(value)] if abs(value) < 2**64 else []
+        return [*floats, *(v for v in near if v != value), 2**31, 2**64, 10**999, True, 0.5, None, str(value)]
+    if isinstance(value, str):
+        others: list[Any] = [None, "", value + "0", 0, "inf", "-inf", "nan", "0x1p+2000", "0x1.8p-30"]
+        try:
+            number = float.fromhex(value)
+        except (ValueError, OverflowError):
+            return others
+        near = [0.0, -number, 2 * number, number + 1, number - 1, math.nextafter(number, 9e9)]
+        singles = [FLOAT32.next(FLOAT32.round(number), end) for end in (-math.inf, math.inf)]
+        return others + [v.hex() for v in (*near, *singles) if v != number]
+    if value is None:
+        return [0, 1, "0x0.0p+0", "nan", []]
+    if isinstance(value, list):
+        new: list[Any] = [[], None, {}, [value], value[::-1]]
+        for i in range(len(value)):
+            new += [
+                value[:i] + value[i + 1 :],
+                value[: i + 1] + value[i:],
+                value[:i] + value[i + 1 : i + 2] + value[i:],
+            ]
+        return new
+    assert isinstance(value, dict)
+    new = [{}, [], {**value, "more": 1}, {**value, "0": [0]}, {**value, "1": [0]}, {**value, "00": [0]}]
+    for key in value:
+        new.append({k: v for k, v in value.items() if k != key})
+        new += [{**value, key: value[other]} for other in value if other != key]
+    return new
+
+
+def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    altered = copy.deepcopy(document)
+    if not path:
+        return value
+    at = altered
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return altered
+
+
+def alterations(document: Document, rng: np.random.Generator, n: int) -> list[Document]:
+    """The document with one thing changed, `n` of all ways to do so; and with two or three things changed."""
+    ways = [(path, v) for path in places(document) for v in instead(at_path(document, path))]
+    chosen = [ways[i] for i in rng.permutation(len(ways))[:n]]
+    altered = [replaced(document, path, value) for path, value in chosen]
+    for _ in range(n // 3):
+        several = document
+        for _ in range(int(rng.integers(2, 4))):
+            paths = list(places(several))
+            path = paths[rng.integers(1, len(paths))] if len(paths) > 1 else ()
+            options = instead(at_path(several, path))
+            several = replaced(several, path, options[rng.integers(len(options))]) if options else several
+            if not isinstance(several, dict):
+                break
+        altered.append(several)
+    return altered
+
+
+def at_path(document: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def judge(document: Any, model: Any, text: str) -> bool:
+    """Return whether the checker accepts; what it accepts must be true, and it must not fail but by its own error."""
+    try:
+        check(document, model)
+    except CheckError:
+        return False
+    assert claim_is_true(document, text), document
+    return True
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_altered_certificates_are_rejected_or_still_true(shape):
+    rng = np.random.default_rng(7)
+    rejected = 0
+    for document, text in cases(shape, 1):
+        model = Model(text)
+        assert judge(document, model, text)
+        accepted = [judge(altered, model, text) for altered in alterations(document, rng, 90)]
+        rejected += accepted.count(False)
+    assert rejected > 300
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_certificates_of_altered_models_are_rejected_or_still_true(shape):
+    """The fingerprint is made right again, so that it is the proof that must notice."""
+    rng = np.random.default_rng(8)
+    rejected = 0
+    for document, text in cases(shape, 1):
+        source = json.loads(text)
+        known = {key: source.pop(key) for key in ("importances", "classes")}
+        for altered in alterations(source, rng, 36):
+            if not isinstance(altered, dict):
+                continue
+            try:
+                new = json.dumps({**known, **altered})
+            except (TypeError, ValueError):
+                continue
+            moved = {**document, "model": hashlib.sha256(new.encode()).hexdigest()}
+            rejected += not judge(moved, new, new)
+    assert rejected > 100
+
+
+def stump() -> tuple[Document, str]:
+    """Two columns, of which one decides: ``a <= 0.5`` is class 0, whatever b. Written by hand."""
+    most = LARGEST["float32"]
+    model = {
+        "format": "treeproof-forest",
+        "version": 2,
+        "vote": "majority",
+        "classes": {"dtype": "<i8", "labels": [0, 1]},
+        "columns": [{"name": name, "categories": None, "missing": "never"} for name in ("a", "b")],
+        "importances": ["0x0p+0", "0x0p+0"],
+        "subsets": [],
+        "roots": [0],
+        "feature": [0, -1, -1],
+        "subset": [-1, -1, -1],
+        "left": [1, -1, -1],
+        "right": [2, -1, -1],
+        "threshold": ["0x1p-1", None, None],
+        "values": [["0x0p+0", "0x0p+0"], ["0x1p+0", "0x0p+0"], ["0x0p+0", "0x1p+0"]],
+        "missing_left": [],
+        "numbers": "float32",
+        "sums": None,
+    }
+    text = json.dumps(model)
+    ends = {"lowest": (-most).hex(), "whole": False, "missing": None}
+    document = {
+        "format": "treeproof-certificate",
+        "version": 1,
+        "model": hashlib.sha256(text.encode()).hexdigest(),
+        "features": [
+            {"name": "a", "columns": [0], "uppers": ["0x1p-1", most.hex()], **ends},
+            {"name": "b", "columns": [1], "uppers": [most.hex()], **ends},
+        ],
+        "clauses": [],
+        "instance": ["0x0p+0", "0x1p+0"],
+        "label": 0,
+        "claim": "minimal",
+        "box": {"0": [0]},
+        "target": None,
+        "witnesses": {"0": ["0x1p+0", "0x1p+0"]},
+        "wider": None,
+        "minimum": None,
+        "proof": {"unit": 0, "steps": [RIVAL, 1, PRICES, 1, 0, 0], "tables": [[]]},
+    }
+    return document, text
+
+
+def with_steps(document: Document, *steps: int, tables: Any = ([],), unit: Any = 0) -> Document:
+    return {**document, "proof": {"unit": unit, "steps": list(steps), "tables": list(tables)}}
+
+
+def rejected(document: Any, model: Any, match: str | None = None) -> None:
+    with pytest.raises(CheckError, match=match):
+        check(document, model)
+
+
+def test_a_certificate_made_by_hand():
+    document, model = stump()
+    forest_from_json(model)  # a model that the package reads, too
+    assert claim_is_true(document, model)
+    found = check(document, model)
+    assert str(found) == "Checked: a forces the label 0; it cannot be dropped (1 closed box).\n  a <= 0.5"
+    assert found == check(json.dumps(document), Model(model))
+    check(with_steps(document, RIVAL, 1, EVALUATED), model)
+    check(with_steps(document, RIVAL, 1, ORDERED, 1, 0, 0, EVALUATED, EVALUATED), model)
+    check({**document, "claim": "sufficient", "witnesses": {}}, model)
+
+
+def test_a_change_made_by_hand():
+    document, model = stump()
+    for key in ("box", "witnesses", "wider", "proof"):
+        del document[key]
+    proof = {"unit": -3, "steps": [RIVAL, 1, EVALUATED], "tables": []}
+    document |= {"claim": "change", "changed": [0], "target": None, "witness": ["0x1p+0", "0x1p+0"]}
+    document |= {"proofs": {"0": proof}}
+    assert str(check(document, model)) == (
+        "Checked: a change of a alone gives the label 1 (1 closed box).\n  a: 0 -> 1"
+    )
+    assert "alone gives the label 1 (1 closed" in str(check({**document, "target": 1}, model))
+    rejected({**document, "target": 0}, model, "index of another class, or null, not 0")
+    rejected({**document, "target": True}, model, "index of another class, or null, not True")
+    rejected({**document, "witness": ["0x1p+0", "0x1p+1"]}, model, "changes other features")
+    rejected({**document, "witness": document["instance"]}, model, "has the label 0")
+    rejected({**document, "changed": [0, 1]}, model, "proof for each changed feature")
+    rejected({**document, "changed": [0, 1], "proofs": {"0": proof, "1": proof}}, model, "give the label 1|has several")
+    rejected({**document, "changed": [0, 0]}, model, "twice")
+
+
+def test_small_boxes_are_listed(monkeypatch):
+    document, model = stump()
+    both = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
+    assert check({**document, "proof": both}, model) == check(document, model)
+    rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "point of a listed box has the label 1")
+    rule = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}, "proof": both}
+    assert "no feature at all forces the label 0" in str(check(rule, model))
+    monkeypatch.setattr(check_module, "MOST_POINTS", 1)
+    check({**document, "proof": both}, model)
+    rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "too many points")
+
+
+def test_conditions_that_cannot_be_widened():
+    document, model = stump()
+    widest = {**document, "wider": {"0": [["0x1p+0", "0x1p+0"]]}}
+    assert "it cannot be dropped; its condition cannot be widened (1" in str(check(widest, model))
+    rejected({**document, "wider": {}}, model, "witnesses beside each condition")
+    rejected({**document, "wider": {"0": []}}, model, r"feature 0 may be widened to the cells \[1\]")
+    rejected({**document, "wider": {"0": [document["instance"]]}}, model, "shows nothing")
+
+
+def test_beside_a_condition():
+    numeric = check_module.Feature("a", [0], 6, [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, 9.0, False, 0, [], [])
+    assert numeric.beside(0b001100) == {1, 4}
+    assert numeric.beside(0b000001) == {1}
+    assert numeric.beside(0b110011) == {2, 3}
+    assert numeric.beside(0b111111) == set()
+    # Missing values are cell 0: apart from a condition, next to it, or in it.
+    assert [numeric.lacks_missing(cells) for cells in (0b001100, 0b000010, 0b000101)] == [True, False, False]
+    named = check_module.Feature("c", [0], 4, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
+    assert named.beside(0b0001) == {1, 2, 3}
+    assert not named.lacks_missing(0b0010)
+
+
+def test_the_smallest_set():
+    document, model = stump()
+    other = ["0x1p+0", "0x1p+0"]
+    smallest = {**document, "minimum": {"costs": None, "changes": [other]}}
+    assert str(check(smallest, model)).startswith(
+        "Checked: a forces the label 0; it cannot be dropped; no smaller set do"
+    )
+    cheapest = {**document, "minimum": {"costs": [3, 1], "changes": [other]}}
+    assert "no set that costs less than 3 does (costs: a 3, b 1) (1 closed" in str(check(cheapest, model))
+    far = ["0x1p+0", "0x1p+1"]  # differs in b's value, but not in its cell
+    check({**document, "minimum": {"costs": [3, 1], "changes": [far]}}, model)
+    for changes, costs, match in (
+        ([], None, "does not exclude a smaller"),
+        ([document["instance"]], None, "does not have another label"),
+        ([other], [3], "a cost for each feature"),
+        ([other], [3, 0], "Costs must be whole numbers"),
+    ):
+        rejected({**document, "minimum": {"costs": costs, "changes": changes}}, model, match)
+    rejected({**document, "minimum": {"changes": [other]}}, model, "A minimum has costs and changes")
+
+
+def test_the_smallest_change():
+    document, model = stump()
+    for key in ("box", "witnesses", "wider", "proof"):
+        del document[key]
+    proof = {"unit": 0, "steps": [RIVAL, 1, EVALUATED], "tables": []}
+    document |= {"claim": "change", "changed": [0], "witness": ["0x1p+0", "0x1p+0"], "proofs": {"0": proof}}
+
+    def minimum(*reasons: Any, costs: Any = None) -> Document:
+        return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
+
+    reason = {"features": [0], "proof": proof}
+    assert "alone gives the label 1; no smaller set does (2 closed" in str(check(minimum(reason), model))
+    assert "costs less than 5 does (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
+    rejected(minimum(), model, "does not exclude a smaller")
+    rejected(minimum({"features": [1], "proof": proof}), model, "has several")
+    rejected(
+        minimum({"features": [0, 1], "proof": proof}, costs=[5, 1]), model, "does not exclude a smaller or cheaper"
+    )
+    rejected(minimum({**reason, "more": 1}), model, "A reason has features and a proof")
+
+
+def test_sets_are_met_by_as_much_as_enumeration_says(monkeypatch):
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        n = int(rng.integers(1, 7))
+        costs = rng.integers(1, 4, n).tolist()
+        sets = [int(rng.integers(0 if rng.random() < 0.05 else 1, 2**n)) for _ in range(rng.integers(0, 9))]
+        meets = [c for c in range(2**n) if all(c & one for one in sets)]
+        least = min((sum(costs[f] for f in range(n) if c >> f & 1) for c in meets), default=None)
+        for budget in range(-1, sum(costs) + 1):
+            assert check_module._is_met(sets, costs, budget) == (least is not None and least <= budget)
+    monkeypatch.setattr(check_module, "MOST_STEPS", 3)
+    with pytest.raises(CheckError, match="takes too long"):
+        check_module._is_met([0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000], [1] * 6, 3)
+
+
+def test_reasons_are_named():
+    document, model = stump()
+    rejected({**document, "label": 1}, model, "gives the instance the label 0, not 1")
+    rejected({**document, "label": False}, model, "the label 0, not False")
+    rejected({**document, "claim": "minimum"}, model, "Unknown claim 'minimum'")
+    rejected({**document, "version": 2}, model, "version must be 1, not 2")
+    rejected({**document, "version": True}, model, "version must be 1, not True")
+    rejected({**document, "format": "other"}, model, "no treeproof certificate")
+    rejected({**document, "more": True}, model, r"unknown, or lacking: \['more'\]")
+    rejected({**document, "model": "0" * 64}, model, "another model")
+    rejected({**document, "box": {}, "witnesses": {}}, model, "A bound does not exclude class 1")
+    rejected({**document, "box": {"0": [0, 1]}}, model, "A bound does not exclude class 1")
+    rejected({**document, "box": {"0": [1]}}, model, "outside the claimed conditions")
+    rejected({**document, "box": {"0": []}}, model, "must ascend")
+    rejected({**document, "box": {"00": [0]}}, model, "Keys must be features")
+    rejected({**document, "box": {"2": [0]}}, model, "no feature 2")
+    rejected({**document, "box": {"0": [0], "1": [0]}}, model, "a witness for each feature")
+    rejected({**document, "witnesses": {}}, model, "a witness for each feature")
+    rejected({**document, "witnesses": {"0": document["instance"]}}, model, "shows nothing: it has the label 0")
+    rejected({**document, "witnesses": {"0": ["0x1p+0"]}}, model, "one value for each column")
+    rejected(with_steps(document), model, r"No proof excludes the classes \[1\]")
+    rejected(with_steps(document, RIVAL, 1), model, "ends too early")
+    rejected(with_steps(document, EVALUATED), model, "ends too early|must name the class")
+    rejected(with_steps(document, RIVAL, 1, EVALUATED, EVALUATED), model, "ends too early|must name the class")
+    rejected(with_steps(document, RIVAL, 1, 9), model, "Unknown step 9")
+    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "a rule that there is not")
+    rejected(with_steps(document, RIVAL, 1, ORDERED, 0, 1, 0, EVALUATED, EVALUATED), model, "at one of the cells")
+    rejected(with_steps(document, RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED), model, "ends too early")
+    rejected(with_steps(document, RIVAL, 1, PRICES, 1, 0, 1), model, "must compare")
+    rejected(with_steps(document, RIVAL, 1, PRICES, 1, 1, 0), model, "must compare")
+    rejected(with_steps(document, RIVAL, 1, PRICES, 0, 1, 0), model, "must compare")
+
+
+def test_a_class_counted_from_the_end_is_no_class():
+    """Class -1 is the last one to Python, but comes before all others in a tie, which would then count as lost."""
+    forest = build_forest([split("a", 0, 1, 0), 1], columns=["a", "b"], classes=[0, 1])
+    assert forest.predict([[0, 0], [1, 0]]).tolist() == [1, 0]
+    (document, model), *_ = certified(forest, [0, 0])
+    lie = {**document, "box": {}, "witnesses": {}}
+    assert not claim_is_true(lie, model)
+    rejected(with_steps(lie, RIVAL, 0, PRICES, 0, 1, 0), model, "does not exclude class 0")
+    for steps in ((RIVAL, 0, PRICES, 0, -1, 0), (RIVAL, 0, PRICES, 0, 2, 0), (RIVAL, -1, PRICES, -1, 1, 0)):
+        rejected(with_steps(lie, *steps), model, "must compare|must name the class")
+
+
+@pytest.mark.parametrize("price", [1e300, -1, 0.5, math.nan, True, None, "1", 2**63, 10**400])
+def test_prices_are_whole_numbers(price):
+    """A float as large as this would swallow the values, and earn back only itself."""
+    document, model = stump()
+    document = {**document, "box": {}, "witnesses": {}}
+    rejected(
+        with_steps(document, RIVAL, 1, PRICES, 1, 0, 0, tables=[[0, price, price]]), model, "Prices and their nodes"
+    )
+
+
+@pytest.mark.parametrize("table", [[1, 1, 1], [0, 1], [0, 1, 1, 0, 1, 1], [3, 1, 1], [-1, 1, 1], None, [[0, 1, 1]]])
+def test_prices_are_those_of_splits(table):
+    document, model = stump()
+    rejected(with_steps(document, RIVAL, 1, PRICES, 1, 0, 0, tables=[table]), model, "Prices|damaged|must be whole")
+
+
+@pytest.mark.parametrize("unit", ["1e999999999", 10**9, -(10**9), 0.5, None, "1/0", True, math.inf])
+def test_the_unit_of_prices_is_a_small_power_of_two(unit):
+    document, model = stump()
+    rejected(with_steps(document, RIVAL, 1, PRICES, 1, 0, 0, unit=unit), model, "power of two")
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ((0.5 + 2**-40).hex(), "not a finite float32"),  # which the model reads as 0.5
+        ("inf", "not a finite float32"),
+        ("nan", "must be null"),
+        (None, "cannot be missing"),
+        ((1e300).hex(), "not a finite float32"),
+        (1.0, "damaged"),
+        ("0x1p5000", "damaged"),
+    ],
+)
+def test_inputs_are_those_that_the_model_takes(value, match):
+    document, model = stump()
+    rejected({**document, "witnesses": {"0": [value, "0x0p+0"]}}, model, match)
+    rejected({**document, "instance": [value, "0x0p+0"]}, model, match)
+
+
+def test_categories_are_those_of_the_model():
+    tree = tp.isin("colour", ["red"], 0, 1)
+    forest = build_forest([tree], columns=[Column("colour", ("red", "green")), "b"], classes=[0, 1])
+    (document, text), *_ = certified(forest, ["red", 0])
+    assert "colour is red" in str(check(document, text))
+    for code in (2.0, 0.5, -1.0):
+        rejected({**document, "witnesses": {"0": [code.hex(), "0x0p+0"]}}, text, "index of a category")
+        rejected(replaced(document, ("features", 0, "points"), [["0x0p+0"], [code.hex()]]), text, "index of a category")
+    numeric = {**stump()[0]["features"][1], "name": "colour", "columns": [0]}
+    rejected(replaced(document, ("features", 0), numeric), text, "of numbers|index of a category")
+
+
+def test_features_have_the_names_of_their_columns():
+    document, model = stump()
+    rejected(replaced(document, ("features", 0, "name"), "b"), model, "the name of its column")
+    rejected(replaced(document, ("features", 0, "columns"), [1]), model, "the name of its column")
+    swapped = {**document, "features": document["features"][::-1]}
+    rejected(swapped, model)
+
+
+def test_every_column_belongs_to_one_feature():
+    document, model = stump()
+    first, second = document["features"]
+    rejected({**document, "features": [first]}, model, "exactly one feature")
+    rejected({**document, "features": [first, second, second]}, model, "exactly one feature")
+    pair = {"name": "pair", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"], ["0x1p+0", "0x1p+0"]]}
+    rejected({**document, "features": [pair, second]}, model, "exactly one feature")
+    rejected({**document, "features": [{**pair, "columns": [0, 0]}]}, model, "exactly one feature")
+    rejected({**document, "features": [{**pair, "points": [pair["points"][0]] * 2}]}, model, "must differ")
+    rejected({**document, "features": [{**pair, "points": [["0x0p+0"]]}]}, model, "fill all columns")
+
+
+@pytest.mark.parametrize(
+    "uppers", [[], ["0x1p-1"], ["0x1p-1", "0x1p-1"], ["0x1p+1", "0x1p-1"], [None], ["0x1p-2", "0x1p+9"]]
+)
+def test_cells_part_their_column_where_the_model_does(uppers):
+    document, model = stump()
+    rejected(
+        replaced(document, ("features", 0, "uppers"), uppers),
+        model,
+        "ascend|both ways|damaged|not in the space|missing|exist|from 0",
+    )
+
+
+def test_a_narrower_space_is_named():
+    """A claim that is easy because of what was declared must not look like one about all inputs."""
+    document, model = stump()
+    for path, value, line in [
+        (("features", 1, "lowest"), "0x1p+0", "  b: only from 1 to 3.4028234663852886e+38"),
+        (("features", 1, "whole"), True, "  b: only whole numbers"),
+        (("clauses",), [[[1, [0]], [0, [0]]]], "  always b is any number or a <= 0.5"),
+    ]:
+        lines = str(check(replaced(document, path, value), model)).splitlines()
+        assert lines[-2:] == ["Only inputs of the declared space are meant:", line]
+    pair = {"name": "pair", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"]]}
+    only = {**document, "features": [pair], "box": {}, "witnesses": {}}
+    assert str(check(only, model)).splitlines()[-1] == "  a/b: only a = 0 and b = 1"
+
+
+def test_what_may_be_missing_is_named_where_it_is_left_out():
+    columns = [Column("a", missing="possible"), Column("b", missing="expected")]
+    forest = build_forest([split("a", 0, 0, 1, missing="yes"), split("b", 0, 0, 1), 0], columns=columns, classes=[0, 1])
+    (document, text), *_ = certified(forest, [0, math.nan])
+    assert "  a: not missing" in str(check(document, text)).splitlines()
+    (document, text), *_ = certified(forest, [math.nan, 0], missing="all")
+    assert len(check(document, text).space) == 0
+
+
+def test_a_rule_closes_only_boxes_that_break_it():
+    document, model = stump()
+    document = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}}
+    ruled = with_steps(document, RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED, BROKEN, 0)
+    assert "always a <= 0.5" in str(check(ruled, model))
+    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "not broken in a whole box")
+    rejected({**ruled, "instance": ["0x1p+0", "0x0p+0"]}, model, "breaks a rule")
+    rejected({**ruled, "clauses": [[]]}, model, "breaks a rule")
+    rejected({**ruled, "clauses": [[["0", [0]]]]}, model, "no feature '0'")
+    rejected({**ruled, "clauses": [[[-1, [0]]]]}, model, "no feature -1")
+
+
+def test_long_proofs_and_deep_models_are_no_trouble():
+    document, model = stump()
+    nested = [RIVAL, 1, *([ORDERED, 0, 0, 0] * 200_000), *([EVALUATED] * 200_001)]
+    assert check(with_steps(document, *nested), model).leaves == 1
+    rejected(with_steps(document, *nested[:-1]), model, "ends too early")
+    tree: Any = 0
+    for i in range(5000):
+        tree = split("a", float(-i), tree, i % 2)
+    source = json.loads(forest_to_json(build_forest([tree], columns=["a", "b"], classes=[0, 1])))
+    for row in ([0.25, 0], [-4999.0, 0]):
+        for made, text in certified(forest_from_json(json.dumps(source, separators=(",", ":"))), row)[:2]:
+            check(made, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "1",
+        '"x"',
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "NaN",
+        '{"format": NaN}',
+        "\ud800",
+        "9" * 5000,
+    ],
+)
+def test_what_is_no_certificate_or_no_model_is_rejected(text):
+    document, model = stump()
+    rejected(text, model)
+    rejected(document, text)
+
+
+def test_a_key_that_comes_twice_is_rejected():
+    document, model = stump()
+    text = json.dumps(document)
+    rejected(text.replace('"label": 0', '"label": 1, "label": 0'), model, "twice")
+    twice = model.replace('"vote"', '"vote": "mean", "vote"')
+    rejected({**document, "model": hashlib.sha256(twice.encode()).hexdigest()}, twice, "twice")
+
+
+def test_damaged_files_are_rejected(tmp_path, monkeypatch):
+    document, model = stump()
+    content = gzip.compress(json.dumps(document).encode())
+    path = tmp_path / "certificate"
+    path.write_bytes(content)
+    assert check(read(str(path)), model)
+    for damaged in (content[:-9], content[:40] + b"x" + content[41:], b"\x1f\x8b", b"\xff\xfe", b"["):
+        path.write_bytes(damaged)
+        with pytest.raises(CheckError):
+            check(read(str(path)), model)
+    monkeypatch.setattr(check_module, "MOST_BYTES", 2**20)
+    path.write_bytes(gzip.compress(b"[" + b" " * 2**24))
+    with pytest.raises(CheckError, match="too large"):
+        read(str(path))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "values", "expected"),
+    [("float64", (1.0, 2.0**-53), 0), ("float64", (0.0, 2.0**-40), 1), ("float32", (0.0, 2.0**-20), 1)],
+)
+def test_a_softmax_is_followed_where_sums_are_close(numbers, values, expected):
+    start = (values[0], values[0])
+    sums = Sums(start, numbers, softmax=True)
+    forest = build_forest(
+        [split("a", 0, leaf([0.0, values[1]]), leaf([1.0, 0.0]))], columns=["a"], classes=[0, 1], vote="sum", sums=sums
+    )
+    assert Model(forest_to_json(forest)).label([0.0]) == forest.predict_index([[0]])[0] == expected
+
+
+def test_sums_that_the_library_s_exponential_decides_are_rejected():
+    """Where float32 sums are this close, the last bit of an exponential picks the class: no proof to recompute."""
+    model = Model(
+        forest_to_json(
+            build_forest(
+                [leaf([0.0] * 3)],
+                columns=["a"],
+                classes=[0, 1, 2],
+                vote="sum",
+                sums=Sums((0.0, 0.0, 0.0), "float32", softmax=True),
+            )
+        )
+    )
+    doubtful = 0
+    for i in range(1, 400):
+        with contextlib.suppress(CheckError):
+            model.decide([[0.0, float(np.float32(i * 2.0**-33)), -1.0]])
+            continue
+        doubtful += 1
+    assert 0 < doubtful < 40
+
+
+def test_a_witness_keeps_all_other_conditions():
+    forest = build_forest([split("a", 0, split("b", 0, 0, 1), 1)], columns=["a", "b"], classes=[0, 1])
+    (document, model), *_ = certified(forest, [0, 0])
+    assert set(document["box"]) == {"0", "1"}
+    both = ["0x1p+0", "0x1p+0"]
+    rejected({**document, "witnesses": {**document["witnesses"], "0": both}}, model, "leaves the condition on 1 too")
+
+
+def test_cells_ascend():
+    document, model = stump()
+    most = document["features"][1]["uppers"][0]
+    for uppers in (["0x1p+3", "0x1p+1", most], ["0x1p+3", "0x1p+3", most]):
+        rejected(replaced(document, ("features", 1, "uppers"), uppers), model, "must ascend")
+
+
+def near_tied(rng: np.random.Generator, kind: str) -> Forest:
+    """A forest of one column, whose sums often tie, nearly tie, lie at a cut, or overflow."""
+    n_classes, n_trees, numbers = int(rng.integers(2, 4)), int(rng.integers(2, 12)), "float64"
+    sums, choices = None, [0.1, 0.2, 0.3, 0.7, 0.6, 0.15]
+    if kind != "mean" and kind != "majority":
+        numbers = str(rng.choice(["float32", "float64"]))
+        largest = LARGEST[numbers]
+        choices = {
+            "big": [largest, -largest, 0.0, largest / 2],
+            "steps": [0.5, -0.5, 0.25, 1.0, 0.0, -0.75],
+            "fine": [1.0, 1 + 2.0**-23, 2.0**-23, 2.0**-24, 3 * 2.0**-25, -1.0],
+        }.get(kind, [0.1, -0.1, 0.3, 0.2, 0.7, 0.5, 1.0, -1.1])
+        choices = [FLOATS[numbers].round(v) for v in choices]
+        divisor = float(rng.choice([1, 3, 7, 0.7]))
+        n_sums = 1 if kind in ("cuts", "steps", "big") else n_classes
+        start = tuple(rng.choice(choices, n_sums).tolist())
+        cuts = tuple(sorted(rng.choice(np.arange(-20, 21), n_classes - 1, replace=False) / 10)) if n_sums == 1 else None
+        if kind == "steps":
+            divisor = float(rng.choice([1, 2, 4]))
+            cuts = tuple(sorted(rng.choice(np.arange(-8, 9), n_classes - 1, replace=False) / 8))
+        if kind == "big":
+            cuts = tuple(sorted(rng.choice([1e39, -1e39, 1e300, 1e37, 0.0], n_classes - 1, replace=False).tolist()))
+        sums = Sums(start, numbers, divisor, cuts, bool(n_sums > 1 and rng.random() < 0.3))
+
+    def value() -> Any:
+        if sums is not None:
+            return leaf(rng.choice(choices, len(sums.start)).tolist())
+        if kind == "majority" or rng.random() < 0.3:
+            return int(rng.integers(n_classes))
+        return leaf(rng.choice(choices, n_classes).tolist())
+
+    trees = [split("a", float(rng.integers(0, 8)), value(), value()) for _ in range(n_trees)]
+    labels = list(range(n_classes))
+    return build_forest(trees, columns=["a"], classes=labels, vote="sum" if sums else kind, sums=sums)
+
+
+@pytest.mark.parametrize("kind", ["majority", "mean", "sum", "fine", "cuts", "steps", "big"])
+def test_no_bound_excludes_the_label_itself(kind):
+    """In a box of one cell the bound is the lead itself, so nothing hides what it is compared with."""
+    excluded = kept = 0
+    for seed in range(100):
+        forest = near_tied(np.random.default_rng([seed, len(kind)]), kind)
+        with contextlib.suppress(CheckError):  # sums that are no number
+            (document, text), *_ = certified(forest, [0.0])
+            model = Model(text)
+            space = check_module.Space(model, document["features"], document["clauses"])
+            uppers = numbers(document["features"][0]["uppers"])
+            for cell, upper in enumerate(uppers):
+                label = forest.predict_index([[upper]])[0]
+                for winner, loser in itertools.permutations(range(model.n_classes), 2):
+                    steps = [RIVAL, winner, PRICES, winner, loser, 0]
+                    proof = check_module.Proof(space, {"unit": 0, "steps": steps, "tables": [[]]})
+                    try:
+                        proof.check([1 << cell], {winner})
+                    except CheckError:
+                        kept += 1
+                        continue
+                    assert label != winner, (forest, forest.sums, upper)
+                    excluded += 1
+    assert kept > 50
+    assert excluded > 50 or kind == "big"
+
+
+def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
+    names = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(CHECKER.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or "."] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names])
+    }
+    assert names <= sys.stdlib_module_names
+    document, model = stump()
+    shutil.copy(CHECKER, tmp_path / "checker.py")
+    (tmp_path / "model.json").write_text(model, encoding="utf-8")
+    (tmp_path / "right.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "wrong.json.gz").write_bytes(gzip.compress(json.dumps({**document, "label": 1}).encode()))
+
+    def run(certificate: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "checker.py", certificate, "model.json"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+
+    right, wrong = run("right.json"), run("wrong.json.gz")
+    assert (right.returncode, right.stderr) == (0, "")
+    assert right.stdout.startswith("Checked: a forces the label 0; it cannot be dropped (1 closed box).")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr == "Rejected: The model gives the instance the label 0, not 1.\n"
+
+
+def test_check_takes_a_certificate_or_its_file_and_the_model_in_any_form(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    fitted = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
+    explainer = tp.Explainer(fitted)
+    certificate = explainer.abductive(X[0]).certificate()
+    certificate.save(tmp_path / "certificate.json.gz")
+    tp.save_forest(explainer.forest, tmp_path / "forest.json")
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(fitted))
+    expected = certificate.check()
+    for form in (certificate, certificate.document, tmp_path / "certificate.json.gz"):
+        for model in (fitted, explainer.forest, tmp_path / "forest.json", str(tmp_path / "forest.json")):
+            assert tp.check(form, model) == expected
+    assert tp.check(certificate, Model(forest_to_json(explainer.forest))) == expected
+    assert tp.check(certificate, tmp_path / "model.pkl", trust=True) == expected
+    with pytest.raises(tp.UnsafeFileError):
+        tp.check(certificate, tmp_path / "model.pkl")
+    other = RandomForestClassifier(5, max_depth=3, random_state=1).fit(X, y)
+    with pytest.raises(tp.CheckError, match="about another model"):
+        tp.check(certificate, other)
+    with pytest.raises(FileNotFoundError):
+        tp.check(tmp_path / "none.json", fitted)
+
+
+def test_a_softmax_of_sums_that_overflow_has_no_label():
+    large = LARGEST["float32"]
+    trees = [split("a", 0, leaf([0.0, 1.0]), leaf([0.0, large])) for _ in range(2)]
+    sums = Sums((0.0, 0.0), "float32", softmax=True)
+    with np.errstate(all="ignore"):
+        forest = build_forest(trees, columns=["a"], classes=[0, 1], vote="sum", sums=sums)
+        assert forest.predict([[0], [1]]).tolist() == [1, 0]
+        document = json.loads(tp.Explainer(forest, tabulate=False).abductive([0]).certificate().text)
+    false = {**document, "box": {}, "witnesses": {}, "proof": {"unit": 0, "steps": [RIVAL, 0, LISTED], "tables": []}}
+    rejected(false, forest_to_json(forest), "overflow")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "classes", "numbers", "row", "condition"),
+    [
+        (LARGEST["float32"], [0, 1], "float64", 0, "a <= 3.4028234663852886e+38"),
+        (-LARGEST["float32"], [1, 0], "float32", 0, "-3.4028234663852886e+38 < a"),
+    ],
+)
+def test_a_bound_at_the_end_of_other_numbers_is_said(threshold, classes, numbers, row, condition):
+    forest = build_forest(
+        [split("a", threshold, classes[0], classes[1])], columns=["a", "b"], classes=[0, 1], numbers=numbers
+    )
+    assert tp.Explainer(forest).abductive([row, 0]).certificate().check().conditions == [condition]
+
+
+def test_what_is_printed_comes_from_the_model_alone():
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b\nChecked: x"], classes=[0, 1])
+    document = json.loads(tp.Explainer(forest).abductive([0, 0]).certificate().text)
+    ends = [["0x0p+0"], ["0x1p+0"]]
+    document["features"] = [
+        {"name": "b", "columns": [0], "points": ends},
+        {"name": "a\nChecked: no feature at all forces the label 1", "columns": [1], "points": ends},
+    ]
+    document["witnesses"] = {"0": ["0x1p+0", "0x0p+0"]}
+    document["proof"] = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
+    text = str(check(document, forest_to_json(forest)))
+    assert text.splitlines()[:2] == [
+        "Checked: a forces the label 0; it cannot be dropped (1 closed box).",
+        "  a is a = 0",
+    ]
+    assert "b?Checked: x: only b?Checked: x = 0 or b?Checked: x = 1" in text
+
+
+def test_missing_values_that_stand_apart_may_widen_a_condition():
+    columns = [Column("a", missing="expected")]
+    forest = build_forest([split("a", 0.5, 0, split("a", 1, 1, 0))], columns=columns, classes=[0, 1])
+    why = tp.Explainer(forest).abductive([0], inflate=True)
+    assert forest.predict([[math.nan]]).tolist() == [0]
+    assert str(why).endswith("its condition cannot be widened, but perhaps by missing values.")
+    assert "; its condition cannot be widened, but perhaps by missing values (" in str(why.certificate().check())
+    tree = split("b", 0, 1, split("a", 0.5, 0, split("a", 1, 1, 0)))
+    both = build_forest([tree], columns=[*columns, "b"], classes=[0, 1])
+    text = str(tp.Explainer(both).abductive([0, 1], inflate=True).certificate().check())
+    assert "; no condition can be widened, but perhaps by missing values (" in text
+    plain = str(tp.Explainer(both, missing=[]).abductive([0, 1], inflate=True).certificate().check())
+    assert "; no condition can be widened (" in plain
+
+
+def test_labels_that_look_alike_are_refused():
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1])
+    model = json.loads(forest_to_json(forest))
+    model["classes"]["labels"] = [1, "1"]
+    with pytest.raises(CheckError, match="labels must differ"):
+        Model(json.dumps(model))
+    document, text = stump()
+    rejected({**document, "instance": "00"}, text, "one value for each column")
+    for path in (("columns", 0), ("classes",)):
+        model = json.loads(text)
+        at_path(model, path)["more"] = 1
+        with pytest.raises(CheckError, match=r"be known|a dtype and labels"):
+            Model(json.dumps(model))
+
+
+def test_cuts_beyond_all_scores_are_no_trouble():
+    names = list("abcdefghi")
+    trees = [split(name, 0.5, leaf([-0.05]), leaf([0.05])) for name in names]
+    forest = build_forest(trees, columns=names, classes=["any"], vote="sum", sums=Sums((0.0,), cuts=()))
+    explainer = tp.Explainer(forest, cuts=[-100, 2, 50])
+    for target in explainer.forest.classes.tolist():
+        if target != explainer.abductive([0] * 9).label:
+            for why in explainer.enumerate([0] * 9, target=target):
+                assert "rules out" in why.certificate().check().text or "rule out" in why.certificate().check().text
+    assert tp.Explainer(forest, cuts=[-100, 2, 50], verify=True).contrastive([0] * 9, target=target)
+
+
+def test_costs_may_be_far_apart():
+    forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
+    why = tp.Explainer(forest).abductive([1, 1], minimum=True, cost={"a": 1e-20, "b": 3})
+    assert "no set that costs less" in why.certificate().check().text

@@ -1,0 +1,810 @@
+"""Each rule of the checker alone: something that only this rule rejects, or the number that must come out."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import hashlib
+import itertools
+import json
+import math
+import runpy
+import sys
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import treeproof as tp
+from treeproof import checker
+from treeproof.checker import (
+    BROKEN,
+    EVALUATED,
+    EXACT,
+    LARGEST,
+    ORDERED,
+    PRICES,
+    PURE,
+    RIVAL,
+    ROUNDED,
+    SET,
+    CheckError,
+    Feature,
+    Model,
+    Proof,
+    Space,
+    check,
+    read,
+)
+from treeproof.model.build import build_forest, isin, leaf, split
+from treeproof.model.columns import Column
+from treeproof.model.decision import Sums
+from treeproof.model.files import forest_to_json
+from treeproof.model.forest import Forest
+
+Document = dict[str, Any]
+MOST = LARGEST["float32"]
+
+
+def with_value(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy of a document with this value at this place."""
+    if not path:
+        return value
+    altered = copy.copy(document)
+    altered[path[0]] = with_value(document[path[0]], path[1:], value) if path[1:] else value
+    return altered
+
+
+def source(forest: Forest) -> Document:
+    return json.loads(forest_to_json(forest))
+
+
+def refused(about: Document, match: str, *changes: tuple[tuple[Any, ...], Any]) -> None:
+    """The checker must refuse a model with these changes, for this reason."""
+    for path, value in changes:
+        about = with_value(about, path, value)
+    with pytest.raises(CheckError, match=match):
+        Model(json.dumps(about))
+
+
+def certificate(forest: Forest, row: list[Any], kind: str = "abductive", **options: Any) -> tuple[Document, Model]:
+    """The certificate of a result, with its proof split and bounded even where the box is small."""
+    with mock.patch("treeproof.proof.certificate.LIST_UP_TO", 0):
+        made = getattr(tp.Explainer(forest, tabulate=False, **options), kind)(row).certificate()
+    return made.document, Model(forest_to_json(made.forest))
+
+
+def rejected(document: Document, model: Model, match: str, *changes: tuple[tuple[Any, ...], Any]) -> None:
+    """The checker must reject a certificate with these changes, for this reason."""
+    for path, value in changes:
+        document = with_value(document, path, value)
+    with pytest.raises(CheckError, match=match):
+        check(document, model)
+
+
+def steps(*given: int, tables: Any = ((),)) -> tuple[tuple[Any, ...], Any]:
+    return ("proof",), {"unit": 0, "steps": list(given), "tables": [list(table) for table in tables]}
+
+
+@pytest.fixture
+def stump():
+    """``a <= 0.5`` is class 0, whatever b; and its certificate for a = 0."""
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b"], classes=[0, 1])
+    return certificate(forest, [0, 0])
+
+
+@pytest.fixture
+def both():
+    """Class 1 iff a and b are above 0; and its certificate for a = b = 1, which rests on both."""
+    forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
+    return certificate(forest, [1, 1])
+
+
+class TestModels:
+    def test_have_a_version_and_its_fields(self):
+        stump = source(build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1]))
+        for version in (True, 0, 3, "2", 2.0):
+            refused(stump, "version must be 1 or 2", (("version",), version))
+        refused(stump, "fields unknown, or lacking", (("version",), 1))
+        refused(stump, "fields unknown, or lacking", (("more",), 1))
+        refused(stump, "JSON of a treeproof Forest", (("format",), "forest"))
+        old = {key: value for key, value in stump.items() if key not in checker.NEW_MODEL_KEYS}
+        assert Model(json.dumps({**old, "version": 1})).label([0.0]) == 0
+        refused(old, "fields unknown, or lacking")
+
+    def test_have_classes_and_columns_that_differ(self):
+        forest = source(build_forest([isin("c", ["x"], 0, 1)], columns=[Column("c", ("x", "y")), "a"], classes=[0, 1]))
+        refused(forest, "Class labels must differ", (("classes", "labels"), [1, 1]))
+        refused(forest, "Class labels must differ", (("classes", "labels"), []))
+        refused(forest, "must have a name and be known", (("columns", 1, "missing"), "sometimes"))
+        refused(forest, "must have a name and be known", (("columns", 1, "name"), 5))
+        refused(forest, "Categories must differ", (("columns", 0, "categories"), ["x", "x"]))
+        refused(forest, "Categories must differ", (("columns", 0, "categories"), []))
+        refused(forest, "Column names must differ", (("columns", 1, "name"), "c"))
+        refused(forest, "Column names must differ", (("columns",), []))
+        one = source(build_forest([isin("c", ["x"], 0, 0)], columns=[Column("c", ("x",))], classes=[0]))
+        assert Model(json.dumps(one)).label([0.0]) == 0
+
+    def test_have_finite_values_of_their_own_numbers(self):
+        sums = Sums((0.0, 0.0), "float32")
+        forest = source(build_forest([leaf([1.0, 2.0])], columns=["a"], classes=[0, 1], vote="sum", sums=sums))
+        for values in (["0x1p+0", "inf"], ["0x1p+0", (0.1).hex()], ["0x1p+0"], ["0x1p+0"] * 3, [None, None]):
+            refused(forest, "Values must be finite, of the model's numbers", (("values", 0), values))
+            refused(forest, "Values must be finite, of the model's numbers", (("sums", "start"), values))
+        refused(forest, "Numbers must be float32 or float64", (("numbers",), "float16"))
+        refused(forest, "Numbers must be float32 or float64", (("sums", "numbers"), "float16"))
+        refused(forest, "Unknown vote", (("vote",), "median"))
+        refused(forest, "and no other, has sums", (("vote",), "mean"))
+        refused(forest, "and no other, has sums", (("sums",), None))
+        refused(forest, "The sums have unknown fields", (("sums", "more"), 0))
+        for divisor in ("0x0p+0", "-0x1p+0", "inf"):
+            refused(forest, "Sums must be divided by a number", (("sums", "divisor"), divisor))
+        refused(forest, "Sums must be divided by a number", (("sums", "softmax"), 0))
+
+    def test_have_cuts_that_part_the_classes(self):
+        sums = Sums((0.0,), "float64", cuts=(1.0, 2.0))
+        forest = source(build_forest([leaf([1.0])], columns=["a"], classes=[0, 1, 2], vote="sum", sums=sums))
+        for cuts in ([2.0, 1.0], [1.0, 1.0], [1.0, math.inf], [-math.inf, 1.0], [1.0], [1.0, 2.0, 3.0], []):
+            refused(forest, "Cuts must part the classes", (("sums", "cuts"), [cut.hex() for cut in cuts]))
+        refused(forest, "Cuts must part the classes", (("sums", "softmax"), True))
+
+    def test_have_trees(self):
+        trees = [split("a", 0, 0, 1), split("c", 0, 0, 1), isin("d", ["x"], 0, 1)]
+        columns = ["a", "c", Column("d", ("x", "y"))]
+        forest = source(build_forest(trees, columns=columns, classes=[0, 1]))
+        assert forest["roots"] == [0, 3, 6]
+        for key in ("left", "right", "subset", "threshold", "values"):
+            refused(forest, "Every node must have an entry in every list", ((key,), forest[key][:-1]))
+        lists = ("feature", "left", "right", "subset", "threshold", "values", "roots")
+        refused(forest, "Every node must have an entry in every list", *(((key,), []) for key in lists))
+        for roots in ([0, 6, 3], [0, 3, 3], [1, 3, 6], [0, 0, 6]):
+            refused(forest, "The roots must ascend", (("roots",), roots))
+        for child in (0, 3, -1):
+            refused(forest, "A child must lie behind its parent", (("left", 0), child))
+        refused(forest, "A leaf must have no children", (("left", 1), 2))
+        refused(forest, "A leaf must have no children", (("subset", 1), 0))
+        refused(forest, "A leaf must have no children", *(((key, 1), 0) for key in ("left", "right", "subset")))
+        refused(forest, "exactly one parent", (("left", 0), 2))
+        refused(forest, "exactly one parent", (("roots",), [0, 3, 6, 8]), (("right", 6), 7))
+        refused(forest, "Sets are for categorical columns", (("subset", 0), 0))
+        refused(forest, "Sets are for categorical columns", (("subset", 6), -1))
+        refused(forest, "by values of its column", (("subsets",), [[2]]))
+        refused(forest, "by values of its column", (("subsets",), [[0, 2]]))
+        refused(forest, "by values of its column", (("threshold", 0), (0.1).hex()))
+        refused(forest, "Categories must be whole numbers", (("subsets",), [[-1]]))
+        refused(forest, "Nodes must be whole numbers", (("missing_left",), [-1]))
+        assert Model(json.dumps({**forest, "missing_left": [0, 3]})).missing_left[:4] == [True, False, False, True]
+        single = source(build_forest([leaf([0.0, 1.0])], columns=["a"], classes=[0, 1]))
+        assert Model(json.dumps(single)).label([0.0]) == 1
+
+
+def summed(values: list[list[list[float]]], start: tuple[float, ...], **options: Any) -> Model:
+    """A model of trees of one split with these leaves."""
+    sums = Sums(start, **{"numbers": "float64", **options})
+    classes = list(range(len(start) if sums.cuts is None else len(sums.cuts) + 1))
+    trees = [split("a", float(i), leaf(low), leaf(high)) for i, (low, high) in enumerate(values)]
+    return Model(forest_to_json(build_forest(trees, columns=["a"], classes=classes, vote="sum", sums=sums)))
+
+
+class TestRounding:
+    """How far sums may be off, and which leaves add up exactly, by the formulas in the comments of the checker."""
+
+    TREES = [[[0.1, 0.0], [-0.3, 0.0]], [[0.0, 0.7], [0.2, 0.0]], [[0.0, 0.0], [0.0, -0.1]]]
+
+    @pytest.mark.parametrize("divisor", [1.0, 0.5, 3.0])
+    @pytest.mark.parametrize("softmax", [False, True])
+    @pytest.mark.parametrize(("numbers", "bits", "finest"), [("float64", 53, 1074), ("float32", 24, 149)])
+    def test_error(self, divisor, softmax, numbers, bits, finest):
+        trees = [[[float(np.float32(v)) for v in values] for values in tree] for tree in self.TREES]
+        start = (float(np.float32(-0.01)), float(np.float32(0.01)))
+        model = summed(trees, start, numbers=numbers, divisor=divisor, softmax=softmax)
+        largest = max(
+            Fraction(abs(start[0])) + Fraction(-trees[0][1][0]) + Fraction(trees[1][1][0]),
+            Fraction(start[1]) + Fraction(trees[1][0][1]) + Fraction(-trees[2][1][1]),
+        )
+        expected = 4 * (2 + 1) * largest / 2**bits + 4 * max(Fraction(1), Fraction(divisor)) / 2**finest
+        expected += 16 * max(Fraction(1), Fraction(divisor)) / 2**bits if softmax else 0
+        assert model.error == expected
+        nothing = summed([[[0.0, 0.0], [0.0, 0.0]]], (0.5, 0.0), softmax=True)
+        assert nothing.error == Fraction(4, 2 * 2**53) + Fraction(4, 2**1074) + Fraction(16, 2**53)
+
+    def test_overflow(self, monkeypatch):
+        half = LARGEST["float64"] / 2
+        assert summed([[[half, 0.0], [0.0, 0.0]]], (0.0, 0.0)).error is not None
+        assert summed([[[half, 0.0], [0.0, 0.0]]], (half * 2.0**-50, 0.0)).error is None
+        assert summed([[[half, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is None
+        assert summed([[[half / 2, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is not None
+        monkeypatch.setitem(checker.UNIT, "float64", 5)
+        tree = [[1.0, 0.0], [0.0, 1.0]]
+        assert summed([tree] * 4, (0.0, 0.0)).error is not None
+        assert summed([tree] * 5, (0.0, 0.0)).error is None
+
+    def test_of_a_majority_there_is_none(self):
+        model = Model(forest_to_json(build_forest([split("a", 0, [0.1, 0.9], 0)], columns=["a"], classes=[0, 1])))
+        assert (model.error, model.step, model.kind) == (0, 1, [PURE] * 3)
+
+    @pytest.mark.parametrize(
+        ("numbers", "largest", "exact", "rounded"),
+        [
+            ("float64", 1.0, 2.0**-50, 2.0**-51),
+            ("float64", 2.0**50, 1.0, 0.5),
+            ("float64", 2.0**-890, 2.0**-900, 2.0**-901),
+            ("float32", 1.0, 2.0**-21, 2.0**-22),
+            ("float32", 2.0**21, 1.0, 0.5),
+            ("float32", 2.0**-90, 2.0**-100, 2.0**-101),
+        ],
+    )
+    def test_exact_leaves(self, numbers, largest, exact, rounded):
+        def kinds(start: tuple[float, float] = (0.0, 0.0), most: float = largest, **options: Any) -> list[int]:
+            trees = [[[most, 0.0], [0.0, exact]], [[0.0, 0.0], [0.0, rounded]]]
+            model = summed(trees, start, numbers=numbers, **options)
+            finest = rounded if model.kind[-1] == EXACT else exact
+            assert EXACT not in model.kind or model.step == min(1, Fraction(finest))
+            return [model.kind[root + i] for root in model.roots for i in (1, 2)]
+
+        assert kinds() == [EXACT, EXACT, EXACT, ROUNDED]
+        assert kinds((0.0, rounded)) == kinds(softmax=True) == kinds(divisor=2.0**33) == [ROUNDED] * 4
+        assert kinds(divisor=2.0**32) == [EXACT, EXACT, EXACT, ROUNDED]
+        if largest > 1:
+            assert kinds(divisor=0.5) == kinds(most=largest + 1) == [ROUNDED] * 4
+            assert kinds(divisor=0.5, most=largest / 2) == [EXACT] * 4
+
+    def test_a_vote_of_pure_leaves(self):
+        trees = [split("a", 0, leaf([1, 0, 0]), leaf([0.5, 0, 0])), split("a", 0, leaf([1, 1, 0]), leaf([0, 0, 1]))]
+        trees += [split("a", 0, leaf([0, 0.1, 0]), leaf([0.25, 0.5, 0.25])), split("a", 0, leaf([2, 0, 0]), 0)]
+        forest = build_forest(trees, columns=["a"], classes=[0, 1, 2], vote="mean")
+        kinds = Model(forest_to_json(forest)).kind
+        assert [kinds[i] for i in (1, 2, 4, 5, 7, 8, 10, 11)] == [PURE, EXACT, EXACT, PURE, ROUNDED, EXACT, EXACT, PURE]
+
+
+class TestSums:
+    @pytest.mark.parametrize("numbers", ["float32", "float64"])
+    @pytest.mark.parametrize("divisor", [1.0, 2.0, 3.0, 0.7])
+    def test_that_reach_a_cut_are_the_least_that_do(self, numbers, divisor):
+        dtype = np.dtype(numbers).type
+        most, divided = float(np.finfo(dtype).max), dtype(divisor)
+        cuts = (-most / 2, -1.1, -0.3, 0.0, 1e-46, 0.1, 0.5, 1.0, most / 2)
+        model = summed([[[0.0], [1.0]]], (0.0,), numbers=numbers, divisor=divisor, cuts=cuts)
+        for cut, reach in zip(cuts, model.reach, strict=True):
+            if abs(reach) == 4 * Fraction(most):  # out of reach, or all reach it
+                assert (most / divided < cut) if reach > 0 else (-most / divided >= cut)
+                continue
+            if divisor == 1:
+                assert reach == Fraction(cut)
+                continue
+            least = dtype(float(reach))
+            assert float(least) == reach
+            assert float(least / divided) >= cut
+            assert float(np.nextafter(least, dtype(-np.inf)) / divided) < cut
+        if divisor == 2:
+            assert (model.reach[0], model.reach[-1]) == (-4 * Fraction(most), Fraction(most))
+
+    @pytest.mark.parametrize("numbers", ["float32", "float64"])
+    def test_close_to_each_other_go_through_a_softmax(self, numbers):
+        """A class before the largest wins where its share is rounded to the same."""
+        unit = 2.0 ** (-24 if numbers == "float32" else -53)
+        followed = by_rounding = 0
+        for closeness, far in itertools.product((0, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, 17, 2**20), (-5.0, 0.0, -unit / 2)):
+            for totals in ([-closeness * unit, far, 0.0], [far, -closeness * unit, 0.0], [0.0, far, closeness * unit]):
+                sums = Sums((0.0, 0.0, 0.0), numbers, softmax=True)
+                forest = build_forest([leaf(totals)], columns=["a"], classes=[0, 1, 2], vote="sum", sums=sums)
+                try:
+                    label = Model(forest_to_json(forest)).label([0.0])
+                except CheckError:
+                    assert numbers == "float32"
+                    continue
+                assert label == forest.predict_index([[0.0]])[0]
+                followed += 1
+                by_rounding += label != totals.index(max(totals))
+        assert followed > 50
+        assert by_rounding > 2
+
+    def test_reach_the_cuts_that_they_equal(self):
+        model = summed([[[0.0], [1.0]]], (0.5,), cuts=(1.0, 2.0), divisor=0.5)
+        assert [model.decide([[value]]) for value in (-0.5, 0.0, 0.25, 0.5, 1.0)] == [0, 1, 1, 2, 2]
+
+    def test_are_compared_as_they_are_without_a_softmax(self):
+        model = summed([[[0.0, 0.0], [1.0, 1.0]]], (0.0, 0.0))
+        assert model.decide([[0.0, 2.0**-54]]) == 1
+        assert model.decide([[2.0**-54, 2.0**-54]]) == 0
+
+
+def numeric(uppers: list[float], *, lowest: float = -MOST, whole: bool = False, missing: int | None = None) -> Feature:
+    n_cells = len(uppers) + (missing is not None)
+    return Feature("a", [0], n_cells, uppers, lowest, LARGEST["float32"], whole, missing, [], [])
+
+
+class TestFeatures:
+    def test_go_left_cell_by_cell_or_not_at_all(self):
+        """All values of a cell are tried; a cell that goes both ways must be refused."""
+        values = [-MOST, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, MOST]
+        refusals = 0
+        for threshold, goes_missing in itertools.product([-MOST, -1.0, -0.5, 0.0, 0.5, 1.0, MOST], ("yes", "no")):
+            tree = split("a", threshold, 0, 1, missing=goes_missing)
+            forest = build_forest([tree], columns=[Column("a", missing="expected")], classes=[0, 1])
+            model = Model(forest_to_json(forest))
+            for ends in itertools.chain(*(itertools.combinations(values[1:], n) for n in (1, 2, 3))):
+                for lowest, whole in itertools.product([v for v in values if v <= ends[0]], (False, True)):
+                    for missing in (None, 0, len(ends)):
+                        feature = numeric(list(ends), lowest=lowest, whole=whole, missing=missing)
+                        inside = [v for v in values if lowest <= v <= ends[-1] and (not whole or v == math.floor(v))]
+                        at = {value: feature.cell([value]) for value in inside}
+                        assert list(at.values()) == [
+                            sum(upper < value for upper in ends) + (missing == 0) for value in inside
+                        ]
+                        sides = {(cell, model.goes_left(0, value)) for value, cell in at.items()}
+                        if missing is not None:
+                            assert feature.cell([math.nan]) == missing
+                            sides.add((missing, model.goes_left(0, math.nan)))
+                        try:
+                            mask = feature.left_cells(model, 0)
+                        except CheckError:
+                            refusals += 1
+                            cut = math.floor(threshold) if whole else threshold
+                            assert lowest <= cut < ends[-1]
+                            assert cut not in ends
+                            continue
+                        assert all(bool(mask >> cell & 1) == left for cell, left in sides)
+                        assert mask < 1 << feature.n_cells
+                        assert (lowest <= threshold < ends[-1] and threshold not in ends) <= whole
+        assert refusals > 100
+
+    def test_have_no_values_outside_the_space(self):
+        feature = numeric([1.0, 5.0], lowest=-2.0, whole=True)
+        assert [feature.cell([value]) for value in (-2.0, 1.0, 2.0, 5.0)] == [0, 0, 1, 1]
+        for value in (-3.0, 6.0, 0.5, math.nan):
+            with pytest.raises(CheckError, match="which is not in the space"):
+                feature.cell([value])
+        assert numeric([1.0]).cell([0.5]) == 0
+        assert (numeric([1.0]).all, numeric([1.0, 5.0], missing=2).all) == (0b1, 0b111)
+
+    @pytest.mark.parametrize(
+        ("feature", "cells", "text"),
+        [
+            (numeric([1.0, 2.0, MOST]), 0b001, "a <= 1"),
+            (numeric([1.0, 2.0, MOST]), 0b010, "1 < a <= 2"),
+            (numeric([1.0, 2.0, MOST]), 0b011, "a <= 2"),
+            (numeric([1.0, 2.0, MOST]), 0b100, "2 < a"),
+            (numeric([1.0, 2.0, MOST]), 0b110, "1 < a"),
+            (numeric([1.0, 2.0, MOST]), 0b101, "a <= 1 or 2 < a"),
+            (numeric([1.0, 2.0, MOST]), 0b111, "a is any number"),
+            (numeric([1.0, 2.0, 3.0, 4.0], lowest=0.0), 0b1101, "0 <= a <= 1 or 2 < a <= 4"),
+            (numeric([1.0, MOST], missing=2), 0b101, "a <= 1 or a is missing"),
+            (numeric([1.0, MOST], missing=2), 0b011, "a is any number"),
+            (numeric([1.0, MOST], missing=2), 0b111, "a is any number or a is missing"),
+            (numeric([1.0, MOST], missing=2), 0b110, "1 < a or a is missing"),
+            (numeric([1.0, MOST], missing=0), 0b011, "a <= 1 or a is missing"),
+            (numeric([1.0, MOST], missing=0), 0b100, "1 < a"),
+            (numeric([1.0, MOST], missing=0), 0b001, "a is missing"),
+            (numeric([MOST], missing=1), 0b01, "a is any number"),
+            (
+                Feature("c", [0], 3, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0]], ["x", "y", "z"]),
+                0b101,
+                "c is x or z",
+            ),
+        ],
+    )
+    def test_say_which_cells_are_meant(self, feature, cells, text):
+        assert feature.text(cells) == text
+
+    @pytest.mark.parametrize(
+        ("feature", "words"),
+        [
+            (numeric([1.0, MOST], missing=2), []),
+            (numeric([1.0, MOST]), ["not missing"]),
+            (numeric([1.0, MOST], missing=2, lowest=0.0), ["only from 0 to 3.4028234663852886e+38"]),
+            (numeric([1.0, 2.0], missing=2), ["only from -3.4028234663852886e+38 to 2"]),
+            (numeric([1.0, MOST], missing=2, whole=True), ["only whole numbers"]),
+            (Feature("a", [0], 1, [], 0.0, 0.0, False, None, [[3.0]], ["a = 3"]), ["only a = 3"]),
+            (Feature("c", [1], 2, [], 0.0, 0.0, False, None, [[0.0], [1.0]], ["x", "y"]), []),
+            (Feature("c", [1], 1, [], 0.0, 0.0, False, None, [[1.0]], ["y"]), ["only y"]),
+        ],
+    )
+    def test_say_how_they_are_narrower_than_the_model(self, feature, words):
+        columns = [Column("a", missing="possible"), Column("c", ("x", "y"))]
+        model = Model(forest_to_json(build_forest([0], columns=columns, classes=[0, 1])))
+        assert feature.declared(model) == words
+
+    def test_are_read_with_care(self):
+        columns = [Column("a", missing="possible"), "b", Column("c", ("x", "y"))]
+        forest = build_forest([split("b", 0, 0, isin("c", ["x"], 0, 1))], columns=columns, classes=[0, 1])
+        document, model = certificate(forest, [0, 1, "y"], missing="all")
+        check(document, model)
+
+        def wrong(match: str, *changes: tuple[tuple[Any, ...], Any]) -> None:
+            rejected(document, model, match, *((("features", *path), value) for path, value in changes))
+
+        for points, match in [([], "given"), ([["0x0p+0"], []], "fill all"), ([["0x0p+0"]] * 2, "must differ")]:
+            wrong(f"Values must(?: be)? {match}|Values {match}", ((2, "points"), points))
+        wrong("Values must be given", ((2, "more"), 0))
+        wrong("Values must be given", ((2, "columns"), []))
+        wrong("the name of its column", ((2, "name"), "colour"))
+        wrong("the name of its column", ((1, "name"), "colour"))
+        wrong("Unknown fields", ((1, "more"), 0))
+        wrong("must fill one column", ((1, "columns"), [0, 1]))
+        wrong("must fill one column", ((1, "columns"), [2]))
+        wrong("must fill one column", ((1, "columns"), []))
+        wrong("Cells must ascend", ((1, "whole"), 0))
+        wrong("Cells must ascend", ((1, "lowest"), "0x1p+0"))
+        wrong("Cells must ascend", ((1, "uppers"), ["0x0p+0", "0x1p+1", "0x1p+1", MOST.hex()]))
+        wrong("b cannot be missing", ((1, "missing"), 2))
+        check(with_value(document, ("features", 1, "lowest"), "0x0p+0"), model)  # the first cell has one number
+        uppers = document["features"][0]["uppers"]
+        assert len(uppers) == 1
+        for place in (True, 2, -1, 0.0):
+            wrong("must be the first or the last", ((0, "missing"), place))
+        wrong("must be the first or the last", ((0, "uppers"), ["0x0p+0", *uppers]), ((0, "missing"), 1))
+        check(with_value(document, ("features", 0, "missing"), 0), model)
+        value = {"name": "a", "columns": [0], "points": [["0x0p+0"], ["0x1p+0"]]}
+        check(with_value(document, ("features", 0), value), model)
+        wrong("Values must not be missing", ((0,), {**value, "points": [["0x0p+0"], [None]]}))
+        mixed = {"name": "m", "columns": [0, 2], "points": [["0x0p+0", "0x1p+0"]]}
+        wrong("a feature of its own", ((0,), mixed))
+        rejected(document, model, "exactly one feature", (("features",), document["features"][:2]))
+
+
+class TestCertificates:
+    def test_cells_are_named_once_each(self, stump):
+        document, model = stump
+        for cells in ([0, 0], [1, 0], []):
+            rejected(document, model, "Cells of feature 0 must ascend", (("box", "0"), cells))
+        for cells in ([-1], [2], [True], (0,), [0.0]):
+            rejected(document, model, "Cells of feature 0 must be whole numbers from 0 to 1", (("box", "0"), cells))
+        three = with_value(document, ("features", 1, "uppers"), ["0x0p+0", "0x1p+0", MOST.hex()])
+        rejected(three, model, "Cells of feature 1 must ascend", (("box", "1"), [0, 2, 1]))
+
+    def test_features_are_named_by_whole_numbers(self, stump):
+        document, model = stump
+        for f in (True, 2, -1, 0.0):
+            rejected(document, model, f"There is no feature {f}", (("clauses",), [[[f, [0]]]]))
+        rejected(document, model, "Keys must be features", (("box",), {"0": [0], "01": [0]}))
+        rejected(document, model, "There is no feature 2", (("box",), {"2": [0]}))
+
+    def test_the_instance_keeps_every_condition(self, both):
+        document, model = both
+        assert document["box"] == {"0": [1], "1": [1]}
+        rejected(document, model, "outside the claimed conditions", (("box", "1"), [0]))
+        rejected(document, model, "outside the claimed conditions", (("box", "0"), [0]))
+
+    def test_every_rule_is_kept_by_every_input(self, both):
+        document, model = both
+        kept = [[[0, [1]], [1, [1]]], [[0, [1]]]]
+        rejected(document, model, "The witness of feature 0 breaks a rule", (("clauses",), kept))
+        rejected(document, model, "The instance breaks a rule", (("clauses",), [[[0, [1]]], [[1, [0]], [0, [0]]]]))
+        weaker = {**document, "claim": "sufficient", "witnesses": {}}
+        assert check({**weaker, "clauses": [[[0, [0]], [1, [1]]]]}, model).space == ["always a <= 0 or 0 < b"]
+
+    def test_rules_close_boxes_in_which_no_part_of_them_holds(self, stump):
+        document, model = stump
+        ruled = [(("clauses",), [[[0, [0]], [1, [0]]]]), (("box",), {}), (("witnesses",), {})]
+        for closed in ((BROKEN, 0), (ORDERED, 0, 0, 0, EVALUATED, BROKEN, 0)):
+            rejected(document, model, "not broken in a whole box", *ruled, steps(RIVAL, 1, *closed))
+        for rule in (-1, 1):
+            rejected(document, model, "a rule that there is not", *ruled, steps(RIVAL, 1, BROKEN, rule))
+
+    def test_only_what_is_minimal_is_said_to_be(self, stump, both):
+        document, model = stump
+        assert check(document, model).text == "a forces the label 0; it cannot be dropped"
+        weaker = {**document, "claim": "sufficient", "witnesses": {}}
+        assert str(check(weaker, model)) == "Checked: a forces the label 0 (1 closed box).\n  a <= 0.5"
+        document, model = both
+        assert str(check(document, model)).startswith("Checked: a, b force the label 1; none of them can be dropped (")
+        forest = build_forest([0], columns=["a", "b"], classes=[0, 1])
+        document, model = certificate(forest, [0, 0], bounds={"a": (0, 1), "b": (0, 1)})
+        found = check(document, model)
+        assert found.text == "no feature at all forces the label 0"
+        assert found.space == ["every feature: only from 0 to 1"]
+        document, model = certificate(forest, [0, 0], bounds={"b": (0, 1)})
+        assert check(document, model).space == ["b: only from 0 to 1"]
+        document, model = certificate(build_forest([0], columns=["a"], classes=[0]), [0], bounds={"a": (0, 1)})
+        assert check(document, model).space == ["a: only from 0 to 1"]
+
+    def test_a_change_keeps_the_other_columns_also_where_they_are_missing(self):
+        columns = [Column("a", missing="possible"), Column("b", missing="possible")]
+        forest = build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])
+        document, model = certificate(forest, [0, math.nan], "contrastive", missing="all")
+        assert document["changed"] == [0]
+        assert document["witness"][1] is None
+        assert "a: 0 -> " in str(check(document, model))
+        rejected(document, model, "changes other features", (("witness", 1), "0x0p+0"))
+        document, model = certificate(forest, [0, 0], "contrastive", missing="all")
+        rejected(document, model, "changes other features", (("witness", 1), None))
+        rejected(document, model, "changes other features", (("witness", 1), "0x1p+0"))
+
+    def test_a_change_of_more_than_it_takes_is_none(self):
+        forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b"], classes=[0, 1])
+        document, model = certificate(forest, [0, 0], "contrastive")
+        found = check(document, model)
+        assert (found.leaves, found.text) == (
+            1,
+            "a change of a alone gives the label 1",
+        )
+        more = {"0": document["proofs"]["0"], "1": steps(RIVAL, 1, EVALUATED)[1]}
+        for changed in ([0, 1], [1, 0]):
+            rejected(document, model, "leave every tree one value", (("changed",), changed), (("proofs",), more))
+
+    def test_a_change_is_proved_with_the_values_that_are_kept(self):
+        """Each of a and b alone would do, so a change of both is not minimal; c decides first, and is kept."""
+        tree = split("c", 0, 0, split("a", 0, 0, split("b", 0, 0, 1)))
+        forest = build_forest([tree], columns=["a", "b", "c"], classes=[0, 1])
+        document, model = certificate(forest, [1, 1, 1], "contrastive")
+        _, proof = steps(RIVAL, 0, PRICES, 0, 1, 0)
+        both = [(("changed",), [0, 1]), (("witness",), ["0x0p+0", "0x0p+0", "0x1p+0"])]
+        both += [(("proofs",), {"0": proof, "1": proof})]
+        rejected(document, model, "A bound does not exclude class 0", *both)
+
+    def test_a_change_of_several_says_so(self):
+        forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b"], classes=[0, 1])
+        document, model = certificate(forest, [0, 0], "contrastive")
+        assert check(document, model).text == (
+            "a change of a, b alone gives the label 1; a change of fewer of them alone does not give another label"
+        )
+        for_that_label = check(with_value(document, ("target",), 1), model)
+        assert for_that_label.text.endswith("; a change of fewer of them alone does not give that label")
+        for target in ("1", 0, 2, -1, True):
+            rejected(document, model, "must be the index of another class, or null", (("target",), target))
+
+    def test_inputs_are_finite_numbers_of_the_model(self, stump):
+        document, model = stump
+        for value, match in [("inf", "not a finite float32"), ((0.1).hex(), "not a finite float32"), (None, "missing")]:
+            rejected(document, model, match, (("instance", 0), value))
+            rejected(document, model, match, (("features", 1, "uppers", 0), value))
+
+
+class TestProofs:
+    def test_have_known_parts(self, stump):
+        document, model = stump
+        rejected(document, model, "a unit, steps and tables", (("proof", "more"), 0))
+        for unit in (-2200, 2200):
+            check(with_value(document, ("proof", "unit"), unit), model)
+        for unit in (-2201, 2201, True, 0.0):
+            rejected(document, model, "The unit of prices", (("proof", "unit"), unit))
+
+    def test_have_prices_of_splits(self, stump):
+        document, model = stump
+        for table in ([1, 1, 1], [3, 1, 1], [0, 1, 1, 0, 1, 1], [0, 1, 1, 2, 1, 1]):
+            rejected(document, model, "must be those of splits", steps(RIVAL, 1, PRICES, 1, 0, 0, tables=[table]))
+        rejected(document, model, "is damaged", steps(RIVAL, 1, EVALUATED, tables=[[0, 1]]))
+        rejected(document, model, "Prices and their nodes must be", steps(RIVAL, 1, EVALUATED, tables=[[0, 1, 2**63]]))
+        check(with_value(document, *steps(RIVAL, 1, PRICES, 1, 0, 0, tables=[[0, 0, 2**63 - 1]])), model)
+
+    def test_have_steps_that_say_what_they_are_about(self, stump):
+        document, model = stump
+        for given, match in [
+            ((EVALUATED, 1, EVALUATED), "must name the class"),
+            ((RIVAL, -1, EVALUATED), "must name the class"),
+            ((RIVAL, 2, EVALUATED), "must name the class"),
+            ((RIVAL, 1, PRICES, 1, 0, -1), "must compare"),
+            ((RIVAL, 1, PRICES, 1, 0, 1), "must compare"),
+            ((RIVAL, 1, PRICES, 1, -1, 0), "must compare"),
+            ((RIVAL, 1, PRICES, 1, 2, 0), "must compare"),
+            ((RIVAL, 1, PRICES, 0, 1, 0), "must compare"),
+            ((RIVAL, 1, PRICES, 1, 1, 0), "must compare"),
+            ((RIVAL, 1, ORDERED, -1, 0, 0, EVALUATED, EVALUATED), "on one of the features"),
+            ((RIVAL, 1, ORDERED, 2, 0, 0, EVALUATED, EVALUATED), "on one of the features"),
+            ((RIVAL, 1, ORDERED, 0, -1, 0, EVALUATED, EVALUATED), "at one of the cells"),
+            ((RIVAL, 1, ORDERED, 0, 0, 2, EVALUATED, EVALUATED), "at one of the cells"),
+            ((RIVAL, 1, ORDERED, 0, 1, 0, EVALUATED, EVALUATED), "at one of the cells"),
+            ((RIVAL, 1, RIVAL), "Unknown step"),
+        ]:
+            rejected(document, model, match, steps(*given))
+        check(with_value(document, *steps(RIVAL, 1, EVALUATED)), model)
+        empty = [(("box",), {}), (("witnesses",), {})]
+        rejected(document, model, "leave every tree one value", *empty, steps(RIVAL, 1, EVALUATED))
+        both = steps(RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED, EVALUATED)
+        rejected(document, model, "values left in a box give the label 1", *empty, both)
+
+    def test_split_at_the_cells_they_name(self):
+        colours = tuple(f"c{i:02}" for i in range(70))
+        columns = ["a", Column("c", colours)]
+        trees = [split("a", i, 0, 1) for i in range(4)]
+        trees += [isin("c", [colours[1], colours[40], colours[69]], 0, 1)]
+        forest = build_forest(trees, columns=columns, classes=[0, 1])
+        document, model = certificate(forest, [0, "c00"])
+        space = Space(model, document["features"], [])
+        assert [feature.n_cells for feature in space.features] == [5, 70]
+        assert [mask for mask in space.left_cells if mask] == [1, 3, 7, 15, 1 << 1 | 1 << 40 | 1 << 69]
+
+        def read_split(*given: int) -> tuple[int, int]:
+            return Proof(space, steps(*given)[1])._read_split(SET if len(given) > 3 else ORDERED)
+
+        for low, high in itertools.combinations_with_replacement(range(5), 2):
+            assert read_split(0, low, high) == (0, sum(1 << c for c in range(low, high + 1)))
+        assert read_split(1, 2, 1 << 8, 1 << 5, 0) == (1, 1 << 1 | 1 << 40 | 1 << 69)
+        assert read_split(1, -(2**31), -1, 0, 0) == (1, 1 << 31 | (2**32 - 1) << 32)
+        with pytest.raises(CheckError, match="ends too early"):
+            read_split(1, 2, 1, 0)
+
+    def test_needed_leads(self):
+        """An equal lead is enough for the first class only; a step more is needed by the others."""
+
+        def needed(forest: Forest, winner: int, loser: int, votes: bool) -> tuple[Fraction, Fraction]:
+            document, model = certificate(forest, [0])
+            proof = Proof(Space(model, document["features"], []), {"unit": -3, "steps": [], "tables": []})
+            plainly, exactly = proof._needed(winner, loser, votes)
+            return plainly / proof.scale, exactly / proof.scale
+
+        for n_classes, n_trees in itertools.product((2, 3), (3, 4)):
+            forest = build_forest([split("a", 0, 0, 1)] * n_trees, columns=["a"], classes=list(range(n_classes)))
+            even = n_classes == 2  # then the lead has the parity of the number of trees
+            for winner, loser in itertools.permutations(range(n_classes), 2):
+                least = 0 if winner < loser else 1
+                exactly = next(lead for lead in (least, least + 1) if not even or lead % 2 == n_trees % 2)
+                assert needed(forest, winner, loser, votes=True) == (0, exactly)
+                assert needed(forest, winner, loser, votes=False) == (0, least)
+        trees = [split("a", 0, leaf([0.25, 0.5, 0.0]), leaf([0.75, 0.0, 1.0]))]
+        sums = Sums((0.5, 2.0, -1.0), "float64")
+        forest = build_forest(trees, columns=["a"], classes=[0, 1, 2], vote="sum", sums=sums)
+        for winner, loser in itertools.permutations(range(3), 2):
+            lead = Fraction(sums.start[loser]) - Fraction(sums.start[winner])
+            expected = (lead, lead if winner < loser else lead + Fraction(1, 4))
+            assert needed(forest, winner, loser, votes=False) == expected
+        cuts = (-0.3, 0.5, 1.1)
+        sums = Sums((0.25,), "float64", cuts=cuts)
+        trees = [split("a", 0, leaf([0.25]), leaf([0.75]))]
+        forest = build_forest(trees, columns=["a"], classes=[0, 1, 2, 3], vote="sum", sums=sums)
+        for winner, loser in itertools.permutations(range(4), 2):
+            times, cut = abs(winner - loser), Fraction(cuts[min(winner, winner - (winner > loser))]) - Fraction(1, 4)
+            stepped = Fraction(math.ceil(cut * 4), 4)
+            expected = times * cut, times * stepped
+            if winner < loser:
+                expected = -times * cut, times * (Fraction(1, 4) - stepped)
+            assert needed(forest, winner, loser, votes=False) == expected
+
+    def test_the_most_that_a_cell_earns(self):
+        rng = np.random.default_rng(0)
+        for _ in range(300):
+            n = int(rng.integers(1, 7))
+            splits = {}
+            for _ in range(rng.integers(0, 5)):
+                left = (1 << int(rng.integers(0, n + 1))) - 1 if rng.random() < 0.6 else int(rng.integers(0, 1 << n))
+                splits[left] = rng.integers(0, 9, 2).tolist()
+            cells = int(rng.integers(1, 1 << n))
+            expected = max(
+                sum(alpha if left >> c & 1 else beta for left, (alpha, beta) in splits.items())
+                for c in range(n)
+                if cells >> c & 1
+            )
+            assert checker._most_earned(cells, splits) == expected
+
+    def test_a_bound_is_what_it_says(self):
+        """The bound of a box, by its formula, is compared with what is needed: just so much, and just too little."""
+        rng = np.random.default_rng(1)
+        results = set()
+        for seed in range(150):
+            n_classes = int(rng.integers(2, 4))
+            values = [-1.0, -0.5, 0.0, 0.25, 0.5, 1.0]
+            if seed % 3 == 0:
+                values += [0.1, 0.3]
+            sums = Sums(tuple(rng.choice(values, n_classes).tolist()), "float64")
+
+            def node(depth: int, values=values, n_classes=n_classes) -> Any:
+                if depth == 0 or rng.random() < 0.2:
+                    return leaf(rng.choice(values, n_classes).tolist())
+                below = node(depth - 1), node(depth - 1)
+                return split(str(rng.choice(["a", "b", "c"])), float(rng.integers(3)), *below)
+
+            trees = [node(2) for _ in range(3)]
+            forest = build_forest(trees, columns=["a", "b", "c"], classes=list(range(n_classes)), vote="sum", sums=sums)
+            document, model = certificate(forest, [0, 0, 0])
+            space = Space(model, document["features"], [])
+            splits = [n for n, f in enumerate(space.owner) if f >= 0 and rng.random() < 0.8]
+            prices = {n: rng.integers(0, 3, 2).tolist() for n in splits}
+            table = [number for n, pair in prices.items() for number in (n, *pair)]
+            unit = int(rng.integers(-3, 1))
+            box = [int(rng.integers(1, 1 << feature.n_cells)) for feature in space.features]
+            winner, loser = rng.permutation(n_classes)[:2].tolist()
+            given = {"unit": unit, "steps": [RIVAL, winner, PRICES, winner, loser, 0], "tables": [table]}
+            try:
+                accepted = bool(Proof(space, given).check(list(box), {winner}))
+            except CheckError:
+                accepted = False
+            assert accepted == falls_short(space, box, winner, loser, prices, Fraction(2) ** unit)
+            results.add((accepted, ROUNDED in model.kind))
+        assert len(results) == 4
+
+    def test_leads_fall_short_in_every_choice_of_leaves(self):
+        """Leaves of each kind, some with none; where one is rounded, the lead must fall short by the error as well."""
+        rng = np.random.default_rng(2)
+        results = set()
+        for _ in range(3000):
+            kinds = [[int(v) if rng.random() < 0.6 else None for v in rng.integers(-2, 3, 3)] for _ in range(3)]
+            best = [
+                kind if any(v is not None for v in kind) else [0, None, None] for kind in kinds[: rng.integers(1, 4)]
+            ]
+            error = [None, 0, 1, 2][rng.integers(4)]
+            winner, loser = [(0, 1), (1, 0), (2, 0), (1, 3)][rng.integers(4)]
+            proof = object.__new__(Proof)
+            cuts = None if rng.random() < 0.5 else [0.5]
+            proof.model = SimpleNamespace(error=error, cuts=cuts)
+            proof.scale = int(rng.integers(1, 3))
+            plainly, exactly, earned = rng.integers(-2, 3, 3).tolist()
+            proof._needed = lambda winner, loser, votes, both=(plainly, exactly): both
+            inexact = [EXACT, ROUNDED][rng.integers(2)]
+            expected = True
+            for chosen in itertools.product(*([k for k in range(3) if kind[k] is not None] for kind in best)):
+                lead = sum(kind[k] for kind, k in zip(best, chosen, strict=True)) + earned
+                if max(chosen) < inexact:
+                    expected &= lead < exactly
+                elif error is None:
+                    expected = False
+                else:
+                    expected &= lead < plainly - error * proof.scale * (abs(winner - loser) if cuts else 1)
+            assert proof._falls_short(best, inexact, earned, winner, loser) == expected
+            results.add((expected, error is None, cuts is None))
+        assert len(results) == 8
+
+
+def falls_short(space: Space, box: list[int], winner: int, loser: int, prices: Any, unit: Fraction) -> bool:
+    """Whether the bound of `checker.py` is too little: leaf by leaf, with every choice of kinds."""
+    model = space.model
+
+    def leaves(node: int, box: list[int], paid: int) -> Any:
+        f = space.owner[node]
+        if f < 0:
+            lead = Fraction(model.values[node][winner]) - Fraction(model.values[node][loser])
+            yield lead - paid * unit, model.kind[node] == ROUNDED
+            return
+        left, (alpha, beta) = space.left_cells[node], prices.get(node, (0, 0))
+        for child, cells, price in ((model.left[node], left, alpha), (model.right[node], ~left, beta)):
+            if box[f] & cells:
+                yield from leaves(child, [*box[:f], box[f] & cells, *box[f + 1 :]], paid + price)
+
+    earned = sum(
+        max(
+            sum(pair[0 if space.left_cells[n] >> c & 1 else 1] for n, pair in prices.items() if space.owner[n] == f)
+            for c in range(feature.n_cells)
+            if box[f] >> c & 1
+        )
+        for f, feature in enumerate(space.features)
+    )
+    start = Fraction(model.start[winner]) - Fraction(model.start[loser])
+    assert model.error is not None
+    for chosen in itertools.product(*(set(leaves(root, box, 0)) for root in model.roots)):
+        lead = start + sum(value for value, _ in chosen) + earned * unit
+        if any(rounded for _, rounded in chosen):
+            if lead >= -model.error:
+                return False
+        elif lead >= (0 if winner < loser else model.step):
+            return False
+    return True
+
+
+class TestFiles:
+    def test_whole_numbers(self):
+        assert checker._ints([0, 1], 0, 2, "Cells") == [0, 1]
+        for given in ([2], [-1], [True], [0.0], (0,), [0, 2], [None], "0", {}):
+            with pytest.raises(CheckError, match="Cells must be whole numbers from 0 to 1"):
+                checker._ints(given, 0, 2, "Cells")
+
+    def test_of_the_largest_size_are_read_and_longer_ones_are_not(self, tmp_path, monkeypatch):
+        path = tmp_path / "file.json"
+        monkeypatch.setattr(checker, "MOST_BYTES", 7)
+        for compress in (bytes, gzip.compress):
+            path.write_bytes(compress(b"[1, 22]"))
+            assert read(path) == [1, 22]
+            path.write_bytes(compress(b"[1, 22] "))
+            with pytest.raises(CheckError, match="too large"):
+                read(path)
+
+    @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+    def test_are_arguments_of_the_program(self, stump, tmp_path, monkeypatch, capsys):
+        forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b"], classes=[0, 1])
+        text = forest_to_json(forest)
+        assert hashlib.sha256(text.encode()).hexdigest() == stump[0]["model"]
+        (tmp_path / "model.json").write_text(text, encoding="utf-8")
+        (tmp_path / "certificate.json").write_text(json.dumps(stump[0]), encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["check", str(tmp_path / "certificate.json"), str(tmp_path / "model.json")])
+        runpy.run_module("treeproof.checker", run_name="__main__")
+        assert capsys.readouterr().out.startswith("Checked: a forces the label 0")
+
+
+def test_parts_of_a_box():
+    box = [0b11, 0b101, 0b1]
+    assert checker._within(box, 1, 0b100) == [0b11, 0b100, 0b1]
+    assert checker._within(box, 1, ~0b100) == [0b11, 0b1, 0b1]
+    assert checker._within(box, 1, 0b010) is None
+    assert checker._within(None, 1, 0b111) is None
