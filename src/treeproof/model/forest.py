@@ -186,46 +186,43 @@ class Forest:
             np.add.at(counts, (np.arange(len(leaves))[:, None], votes), 1)
             return np.argmax(counts, axis=1)
         total = self.add(leaves)
-        if self.sums is not None and self.sums.cuts is not None:
-            return np.searchsorted(self.sums.cuts, total[:, 0], side="right")
-        if self.sums is not None and self.sums.softmax:
-            return np.array(
-                _core.softmax_labels(total.astype(np.float64), self.sums.numbers == "float32"), dtype=np.intp
-            )
+        if self.decision.cuts is not None:
+            return np.searchsorted(self.decision.cuts, total[:, 0], side="right")
+        if self.decision.softmax:
+            single = self.decision.numbers == "float32"
+            return np.array(_core.softmax_labels(total.astype(np.float64), single), dtype=np.intp)
         return np.argmax(total, axis=1)
 
     def add(self, leaves: IntArray) -> npt.NDArray[Any]:
         """Return the sums (under mean vote: the means) of the leaves' values, in the model's own arithmetic."""
         # One tree after the other, then one division: numpy's sum() over the tree axis adds pairwise and would decide
         # near-ties differently.
-        sums = self.sums or Sums((0.0,) * self.n_classes)
-        values = self.values.astype(sums.floats.dtype)
-        total = np.tile(np.array(sums.start, dtype=sums.floats.dtype), (len(leaves), 1))
+        number = self.decision.floats.dtype
+        values = self.values.astype(number)
+        total = np.tile(np.array(self.decision.start, dtype=number), (len(leaves), 1))
         with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, as in the model
             for tree in range(self.n_trees):
                 total += values[leaves[:, tree]]
-            if self.divisor != 1:
-                total /= sums.floats.dtype(self.divisor)
+            if self.decision.divisor != 1:
+                total /= number(self.decision.divisor)
         return total
 
-    @property
-    def divisor(self) -> float:
-        """What sums of leaf values are divided by, the number of trees, for a mean."""
-        if self.sums is not None:
-            return self.sums.divisor
-        return self.n_trees if self.vote == "mean" else 1
+    @cached_property
+    def decision(self) -> Sums:
+        """How leaf values are added up: `sums`, or what a mean or majority vote amounts to."""
+        return self.sums or Sums((0.0,) * self.n_classes, divisor=float(self.n_trees if self.vote == "mean" else 1))
 
     def score(self, X: Any) -> npt.NDArray[Any]:
         """Return the score of each row, for a forest with one sum: what the source regressor predicts, bit for bit."""
-        if self.sums is None or self.sums.cuts is None:
+        if self.decision.cuts is None:
             raise InputError(f"A score needs a forest with one sum. Got {self!r}.")
         return np.asarray(self.add(self.apply(X))[:, 0])
 
     def with_cuts(self, cuts: Sequence[float], labels: Sequence[Label]) -> Forest:
         """Return the forest that tells in which of the ranges, parted by these cuts, its score lies."""
-        if self.sums is None or self.sums.cuts is None:
+        if self.decision.cuts is None:
             raise InputError(f"Only a forest with one sum has a score to cut. Got {self!r}.")
-        sums = dataclasses.replace(self.sums, cuts=tuple(float(cut) for cut in cuts))
+        sums = dataclasses.replace(self.decision, cuts=tuple(float(cut) for cut in cuts))
         return dataclasses.replace(self, sums=sums, classes=np.array(labels))
 
     @cached_property

@@ -69,8 +69,7 @@ def around(forest: Forest, score: float, within: Any) -> Forest:
         low = above = math.inf
     if not math.isfinite(above):
         raise InputError(f"The distance must not lead beyond all numbers. {within!r} is too far from {score!r}.")
-    numbers = forest.sums.floats if forest.sums else FLOAT64
-    middle = f"within {FLOAT64.shortest(float(within))} of {numbers.shortest(score)}"
+    middle = f"within {FLOAT64.shortest(float(within))} of {forest.decision.floats.shortest(score)}"
     return forest.with_cuts([low, above], ["below", middle, "above"])
 
 
@@ -97,14 +96,13 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
     if forest.sums is None:
         means = _as_means(forest)
         # A class as good as the constant wins, since it comes first: its share is at least p.
-        assert means.sums is not None
-        divide, divisor = np.float64, np.float64(means.sums.divisor)
-        needed = smallest_reaching(lambda s: bool(divide(s) / divisor >= p), 0.0, 2.0 * means.sums.divisor, FLOAT64)
+        divide, divisor = np.float64, np.float64(means.decision.divisor)
+        needed = smallest_reaching(lambda s: bool(divide(s) / divisor >= p), 0.0, 2.0 * means.decision.divisor, FLOAT64)
         return dataclasses.replace(
             means,
             values=np.column_stack([means.values, np.zeros(forest.n_nodes)]),
             classes=np.array([*labels, UNCERTAIN], dtype=object),
-            sums=dataclasses.replace(means.sums, start=(*means.sums.start, needed)),
+            sums=dataclasses.replace(means.decision, start=(*means.decision.start, needed)),
         )
     if probability is None or forest.sums.cuts is None or forest.n_classes != 2:
         raise UnsupportedModelError(
@@ -125,7 +123,7 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
 
 
 def _require_score(forest: Forest) -> None:
-    if forest.sums is None or forest.sums.cuts != ():
+    if forest.decision.cuts != ():
         raise InputError(
             f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for "
             "a classifier."
@@ -167,12 +165,11 @@ def _as_means(forest: Forest) -> Forest:
 def _share_of_second(forest: Forest) -> Forest:
     """Return the forest of two classes as a score: the probability of the second class."""
     means = _as_means(forest)
-    assert means.sums is not None
     return dataclasses.replace(
         means,
         values=means.values[:, 1:],
         classes=np.array(["any score"]),
-        sums=Sums((0.0,), divisor=means.sums.divisor, cuts=()),
+        sums=Sums((0.0,), divisor=means.decision.divisor, cuts=()),
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from treeproof.model.columns import LEAF, FloatArray
-from treeproof.model.decision import Sums
 from treeproof.model.floats import smallest_reaching
 from treeproof.model.forest import Forest
 
@@ -55,7 +54,7 @@ def integer_scores(forest: Forest) -> Scores:
         scores[np.flatnonzero(leaf), forest.leaf_class[leaf]] = 1
         return Scores(scores, ties, band=0, exponent=0)
 
-    sums = _sums(forest)
+    sums = forest.decision
     error = rounding_error(forest)
     exponent = _exponent(forest, 2**60)
     if error == 0:
@@ -103,13 +102,13 @@ def rounding_error(forest: Forest) -> Fraction:
     # n numbers but 0 are added to what the sum starts from; the division by d moves each quotient by at most u
     # relatively (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest
     # therefore survives both, and 4(n+1)uM + 4d * smallest is at least that.
-    numbers = _sums(forest).floats
-    if 2 * largest_sum > Fraction(numbers.largest) * _at_most_one(forest.divisor) or 8 * forest.n_trees > numbers.unit:
+    numbers, divisor = forest.decision.floats, Fraction(forest.decision.divisor)
+    if 2 * largest_sum > Fraction(numbers.largest) * min(Fraction(1), divisor) or 8 * forest.n_trees > numbers.unit:
         return 4 * largest_sum + 2  # sums may overflow, so none is trusted, however far what they must reach
     error = 4 * (_most_terms(forest) + 1) * Fraction(1, numbers.unit) * largest_sum
-    error += 4 * max(Fraction(1), Fraction(forest.divisor)) / numbers.fine
+    error += 4 * max(Fraction(1), divisor) / numbers.fine
     # Quotients m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
-    return error + (16 * max(Fraction(1), Fraction(forest.divisor)) / numbers.unit if _sums(forest).softmax else 0)
+    return error + (16 * max(Fraction(1), divisor) / numbers.unit if forest.decision.softmax else 0)
 
 
 def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
@@ -129,10 +128,10 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
         return leaf
     # Multiples of 2**-exponent with sums up to 2**50 (2**21) times that: every float sum is exact, and different sums
     # differ by more than their division can blur, as no quotient but 0 is subnormal.
-    sums = _sums(forest)
+    sums = forest.decision
     limit = sums.floats.unit // 8
-    small = _at_most_one(forest.divisor)
-    if sums.softmax or _largest_sum(forest) > limit * small or forest.divisor > 2**32:
+    small = min(Fraction(1), Fraction(sums.divisor))
+    if sums.softmax or _largest_sum(forest) > limit * small or sums.divisor > 2**32:
         return np.zeros_like(leaf)
     exponent = _exponent(forest, limit)
     start = np.ldexp(np.array(sums.start), exponent)
@@ -140,14 +139,6 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
         return np.zeros_like(leaf)
     scaled = np.ldexp(forest.values, exponent)
     return leaf & np.equal(scaled, np.floor(scaled)).all(axis=1)
-
-
-def _at_most_one(value: float) -> Fraction:
-    return min(Fraction(1), Fraction(value))
-
-
-def _sums(forest: Forest) -> Sums:
-    return forest.sums or Sums((0.0,) * forest.n_classes)
 
 
 def _largest_sum(forest: Forest) -> Fraction:
@@ -168,7 +159,7 @@ def _sizes(forest: Forest) -> tuple[Fraction, int]:
     if forest not in _SIZES:
         # Per tree and sum, the largest absolute value of a leaf; classes are often alike.
         terms = np.maximum.reduceat(np.abs(forest.values), forest.roots, axis=0)
-        sums = set(zip(map(abs, _sums(forest).start), map(tuple, terms.T.tolist()), strict=True))
+        sums = set(zip(map(abs, forest.decision.start), map(tuple, terms.T.tolist()), strict=True))
         largest = max(sum((Fraction(term) for term in each if term), Fraction(start)) for start, each in sums)
         _SIZES[forest] = largest, int(np.count_nonzero(terms, axis=0).max())
     return _SIZES[forest]
@@ -176,15 +167,17 @@ def _sizes(forest: Forest) -> tuple[Fraction, int]:
 
 def _least_sum(forest: Forest, cut: float) -> Fraction:
     """Return the smallest of the model's sums that is `cut` when divided; one beyond all sums, if none is."""
-    sums = _sums(forest)
+    sums = forest.decision
     beyond = 2 * _largest_sum(forest) + 1
-    if forest.divisor == 1:
+    if forest.decision.divisor == 1:
         return min(max(Fraction(cut), -beyond), beyond)
     number, largest = sums.floats.dtype, sums.floats.largest
 
     def reaches(total: float) -> bool:
         with np.errstate(over="ignore"):
-            return float(number(total) / number(forest.divisor)) >= cut  # numpy would round the cut to its own numbers
+            return (
+                float(number(total) / number(forest.decision.divisor)) >= cut
+            )  # numpy would round the cut to its own numbers
 
     if not reaches(largest):
         return beyond
@@ -195,10 +188,10 @@ def _least_sum(forest: Forest, cut: float) -> Fraction:
 def _exponent(forest: Forest, limit: int) -> int:
     """Return the largest exponent with which the largest sum, also of a multiple for cuts, stays within the limit."""
     largest = _largest_sum(forest)
-    if _sums(forest).cuts is not None:
+    if forest.decision.cuts is not None:
         largest = (2 * largest + 1) * max(1, forest.n_classes - 1)
     exponent = 0
-    while largest * 2 ** (exponent + 1) <= limit and exponent < LARGEST_EXPONENT[_sums(forest).numbers]:
+    while largest * 2 ** (exponent + 1) <= limit and exponent < LARGEST_EXPONENT[forest.decision.numbers]:
         exponent += 1
     while largest * Fraction(2) ** exponent > limit:
         exponent -= 1

@@ -15,7 +15,9 @@ from treeproof.space.region import Region, read_conditions
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Coverage(Result):
-    """How many of `total` rows satisfy a rule, as the model sees them.
+    """How many of `total` rows satisfy a rule, as the model reads them.
+
+    Numbers are compared as in a constraint: those of the rule are rounded as the model rounds the row's.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:
         conditions = list(conditions)
     region = Region(setting.space, read_conditions(setting.space, conditions, None))
     instances = locate_rows(setting, X)
-    return Coverage(sum(region.holds(one.row, one.point) for one in instances), len(instances))
+    return Coverage(sum(region.counts(one.row, one.point) for one in instances), len(instances))
 
 
 def locate_rows(setting: Setting, X: Any) -> list[Instance]:

@@ -29,7 +29,7 @@ from treeproof.search.closest import Costs
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Interval, rounded
-from treeproof.space.region import Region, Restriction
+from treeproof.space.region import Region, Restriction, numeric_restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +229,12 @@ def _limit(setting: Setting, f: int, given: Any) -> Restriction:
         return Restriction(f, str(feature.condition(cells)), cells=cells)
     assert isinstance(feature, NumericFeature)
     low, high = _bounds(feature.name, given)
-    intervals = tuple(Bounds(f, low, False, high, False).intervals(whole=feature.kind != "real"))
     ends = [None if end is None else repr(end).removesuffix(".0") for end in (low, high)]
     text = " <= ".join(part for part in (ends[0], feature.name, ends[1]) if part is not None)
     if low is None and high is None:
         text = f"{feature.name} is any value"
-    limit = Restriction(f, text, intervals=intervals)
-    if not intervals or Region(setting.space, [limit]).empty is not None:
+    limit = numeric_restriction(feature, [Bounds(f, low, False, high, False)], text, missing=False)
+    if not limit.intervals or Region(setting.space, [limit]).empty is not None:
         raise InputError(f"The limits of {feature.name!r} must leave some {feature.kind} value. Got {given!r}.")
     return limit
 

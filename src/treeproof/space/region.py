@@ -22,6 +22,7 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.model.columns import Rows
 from treeproof.space.conditions import Condition, show_label
+from treeproof.space.constraints import intervals
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
@@ -32,13 +33,15 @@ from treeproof.space.space import Space
 class Restriction:
     """One condition on one feature: numbers between which it lies, or cells. `text` says it in words.
 
-    With `missing`, a missing value satisfies it as well as the numbers do. `wide` says it with all values of the cells,
+    `intervals` holds the float64 numbers that satisfy it; `read` the model's numbers that do, as in a constraint. With
+    `missing`, a missing value satisfies it as well as the numbers do. `wide` says it with all values of the cells,
     where `text` names one of them.
     """
 
     feature: int
     text: str
     intervals: tuple[Interval, ...] | None = None
+    read: tuple[Interval, ...] = ()
     cells: frozenset[int] | None = None
     missing: bool = False
     wide: str | None = None
@@ -51,6 +54,7 @@ class Region:
         self._space = space
         # Of each restricted feature: the float64 numbers it may be, if they matter, and the cells that these reach.
         self._numbers: dict[int, list[Interval]] = {}
+        self._read: dict[int, list[Interval]] = {}  # the same, as the model's numbers
         self._cells: dict[int, frozenset[int]] = {}
         by_feature = defaultdict(list)
         for restriction in restrictions:
@@ -67,6 +71,7 @@ class Region:
             # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together none.
             numbers = reduce(intersect, [list(restriction.intervals or ()) for restriction in numeric])
             self._numbers[f] = numbers
+            self._read[f] = reduce(intersect, [list(restriction.read) for restriction in numeric])
             parts = rounded(numbers, feature.floats)
             reached = {cell for low, high in parts for cell in feature.between(low, high)}
             if feature.missing_cell is not None and all(restriction.missing for restriction in numeric):
@@ -87,15 +92,29 @@ class Region:
         return next((f for f, cells in self._cells.items() if not cells), None)
 
     def holds(self, row: Rows, point: Cells, features: Iterable[int] | None = None) -> bool:
-        """Return whether the model sees the row, which lies in the cells `point`, inside; of these features only."""
-        for f in self._cells if features is None else features:
+        """Return whether the model reads some input of the region as this row, whose cells are `point`.
+
+        Only these features count, if they are given.
+        """
+        reached = {f: rounded(numbers, self._space.forest.floats) for f, numbers in self._numbers.items()}
+        return self._is_inside(row, point, self._cells if features is None else features, reached)
+
+    def counts(self, row: Rows, point: Cells) -> bool:
+        """Return whether this row, whose cells are `point`, satisfies the conditions as rows keep constraints.
+
+        The numbers of the conditions are rounded as the row's were, and then compared: 2 is never above 2.
+        """
+        return self._is_inside(row, point, self._cells, self._read)
+
+    def _is_inside(
+        self, row: Rows, point: Cells, features: Iterable[int], numbers: Mapping[int, Sequence[Interval]]
+    ) -> bool:
+        for f in features:
             if point[f] not in self._cells[f]:
                 return False
-            if f in self._numbers:
+            if f in numbers:
                 value = float(row[self._space.features[f].columns[0]])
-                if not math.isnan(value) and not any(
-                    low <= value <= high for low, high in rounded(self._numbers[f], self._space.forest.floats)
-                ):
+                if not math.isnan(value) and not any(low <= value <= high for low, high in numbers[f]):
                     return False
         return True
 
@@ -168,9 +187,8 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
     if isinstance(feature, NumericFeature) and condition.values is None:
         ranges = condition.ranges or ((condition.low, condition.high),)
         parts = [Bounds(index, low, False, high, False) for low, high in ranges]
-        intervals = sorted(one for part in parts for one in part.intervals(whole=feature.kind != "real"))
         missing = parts[0].missing if condition.missing is None else condition.missing
-        return Restriction(index, str(condition), intervals=tuple(intervals), missing=missing)
+        return numeric_restriction(feature, parts, str(condition), missing)
     if condition.values is None:
         return _restriction(space, Bounds(index, condition.low, False, condition.high, False), str(condition), names)
     if isinstance(feature, ValueFeature):
@@ -198,8 +216,7 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
         f = parsed.feature
         feature = space.features[f]
         if isinstance(feature, NumericFeature):
-            intervals = tuple(parsed.intervals(whole=feature.kind != "real"))
-            return Restriction(f, text, intervals=intervals, missing=parsed.missing)
+            return numeric_restriction(feature, [parsed], text, parsed.missing)
         assert isinstance(feature, ValueFeature)
         if isinstance(parsed, Choice):
             return Restriction(f, text, cells=feature.satisfying(parsed))
@@ -208,6 +225,15 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
     except InputError as error:
         raise InputError(f"In the condition {text!r}: {error}") from error
     raise InputError(f"Feature {feature.name!r} has named values, without an order: use '=' or 'in'. Got {text!r}.")
+
+
+def numeric_restriction(
+    feature: NumericFeature, parts: Sequence[ParsedCondition], text: str, missing: bool
+) -> Restriction:
+    """Return the restriction of a numeric feature to what satisfies at least one of the parts."""
+    written = sorted(one for part in parts for one in part.intervals(whole=feature.kind != "real"))
+    read = sorted(one for part in parts for one in intervals(part, feature.floats))
+    return Restriction(parts[0].feature, text, intervals=tuple(written), read=tuple(read), missing=missing)
 
 
 def _group_column(space: Space, name: str) -> tuple[int, int, int]:

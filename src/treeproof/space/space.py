@@ -29,14 +29,13 @@ from treeproof.space.features import Feature, NumericFeature, ValueFeature
 class Space:
     """The features of a forest and the cells into which the forest cuts them.
 
-    Built by `declare`. Without declarations a numeric column is ``real`` (any finite number of those that the model
-    reads) and a categorical column of the forest is ``categorical``.
+    Without declarations a numeric column is ``real`` (any finite number of those that the model reads) and a categorical column of the forest is ``categorical``.
 
     Examples
     --------
-    >>> from treeproof.model.examples import heart_disease
-    >>> forest, patient = heart_disease()
-    >>> space = declare(forest)
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> space = tp.Explainer(forest).space
     >>> [(f.name, f.n_cells) for f in space.features]
     [('blocked-arteries', 2), ('good-blood-circulation', 2), ('chest-pain', 2), ('weight', 2)]
     """

@@ -208,3 +208,17 @@ def test_a_closed_pipe_is_no_error(folder):
     done = subprocess.run(script, shell=True, cwd=folder, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("row 0")
     assert done.stderr == ""
+
+
+def test_explaining_a_forest_in_a_file_waits_for_no_library(tmp_path):
+    """scikit-learn alone takes longer to import than all the rest of a command."""
+    forest, patient = tp.examples.heart_disease()
+    tp.save_forest(forest, tmp_path / "forest.json")
+    (tmp_path / "rows.csv").write_text(",".join(forest.column_names) + "\n" + ",".join(map(str, patient)) + "\n")
+    code = (
+        "import sys; from treeproof.cli import main; "
+        "assert main(['explain', 'forest.json', 'rows.csv']) == 0; "
+        "sys.exit(', '.join({'sklearn', 'scipy', 'pandas', 'xgboost', 'lightgbm'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

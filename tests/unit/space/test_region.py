@@ -63,6 +63,21 @@ def test_a_row_is_inside_if_the_model_sees_it_inside(space):
     assert region(space, "x < 0.29 and n = 4").holds(row, point, [1])
 
 
+@pytest.mark.parametrize("value", [0.3, 2, 2.4, 16777217, 0.1])
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "=", "!="])
+@pytest.mark.parametrize("bound", [0.3, 2, 2.4, 2.0000000001, 16777216, 16777217, 0.1])
+def test_a_row_counts_as_it_keeps_a_constraint(value, sign, bound):
+    forest = tp.build_forest([tp.split("x", 1, 0, 1)], columns=["x"], classes=[0, 1])
+    text = f"x {sign} {bound}"
+    try:
+        tp.Explainer(forest, constraints=[text]).abductive([value])
+    except tp.InputError:
+        kept = False
+    else:
+        kept = True
+    assert tp.Explainer(forest).coverage(text, [[value]]).covered == kept
+
+
 def test_a_feature_at_home_keeps_its_whole_cell(space):
     home = at_home(space, 0, (1, 0, 0))
     assert (home.text, home.cells) == ("0.50000006 <= x <= 2", frozenset({1}))

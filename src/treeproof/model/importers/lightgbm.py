@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
-from treeproof.errors import ForestFormatError, NotFittedError, UnsupportedModelError
+from treeproof import errors
+from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column, Label, Missing
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT64, smallest_reaching
@@ -82,7 +82,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     check_scores(forest, lambda rows: model.predict(source(rows), raw_score=True))
     if classes is not None:
         check_against(forest, lambda rows: model.predict(source(rows)))
-    elif forest.sums is not None and forest.sums.cuts != ():
+    elif forest.decision.cuts != ():
         check_against(forest, lambda rows: _labels_of(booster.predict(source(rows)), forest))
     return forest
 
@@ -108,13 +108,14 @@ def probability(model: Any) -> Callable[[float], float] | None:
 
 def _booster(model: Any) -> Any:
     import lightgbm
+    from sklearn.exceptions import NotFittedError
 
     if isinstance(model, lightgbm.Booster):
         return model
     try:
         return model.booster_
-    except SklearnNotFittedError as error:
-        raise NotFittedError(
+    except NotFittedError as error:
+        raise errors.NotFittedError(
             f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
             "call its fit(X, y) first."
         ) from error

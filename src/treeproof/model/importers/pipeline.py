@@ -568,7 +568,7 @@ def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:
         check_scores(forest, lambda rows: route.inner.add(route.inner.route(route.seen(given(rows)))), rows)
     if vote is not None:
         return
-    if forest.sums is not None and forest.sums.cuts == ():
+    if forest.decision.cuts == ():
         check_scores(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)
     else:
         check_against(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)

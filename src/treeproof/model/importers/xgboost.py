@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.errors import ForestFormatError, NotFittedError, UnsupportedModelError
+from treeproof import errors
+from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT32, smallest_reaching
@@ -116,7 +117,7 @@ def _fitted(model: Any) -> tuple[Any, _Learner]:
     except (ValueError, xgboost.core.XGBoostError) as error:  # scikit-learn's NotFittedError is a ValueError
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
-        raise NotFittedError(
+        raise errors.NotFittedError(
             f"The model must be fitted before it can be explained. Got an unfitted {type(model).__name__}; "
             "call its fit(X, y) first."
         ) from error
