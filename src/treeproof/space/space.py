@@ -29,7 +29,8 @@ from treeproof.space.features import Feature, NumericFeature, ValueFeature
 class Space:
     """The features of a forest and the cells into which the forest cuts them.
 
-    Without declarations a numeric column is ``real`` (any finite number of those that the model reads) and a categorical column of the forest is ``categorical``.
+    Without declarations a numeric column is ``real`` (any finite number of those that the model reads) and a
+    categorical column of the forest is ``categorical``.
 
     Examples
     --------
