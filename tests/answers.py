@@ -31,7 +31,7 @@ from sklearn import compose, datasets, ensemble, impute, linear_model, pipeline,
 
 import treeproof as tp
 
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {"rereasoned": "reason_changed"}
 """Keys of `to_dict`, as they were when the file was written, to what they are called now."""
 
 TIMES = ("seconds", "longest_entailed", "longest_refuted")

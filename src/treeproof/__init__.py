@@ -35,6 +35,7 @@ from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit, AuditedRow
+from treeproof.questions.changes import Changed
 from treeproof.questions.compare import ComparedRow, Comparison, compare
 from treeproof.questions.contrastive import Contrastive, Contrastives
 from treeproof.questions.coverage import Coverage
@@ -42,7 +43,6 @@ from treeproof.questions.enumerate import Enumeration
 from treeproof.questions.holds import Verdict
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.relevance import FeatureRelevance, Relevance
-from treeproof.questions.result import Changed
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
 from treeproof.show import plots

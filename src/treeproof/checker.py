@@ -53,7 +53,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 RIVAL, ORDERED, SET, PRICES, EVALUATED, BROKEN, LISTED = range(1, 8)
 LENGTHS = {PRICES: 3, EVALUATED: 0, BROKEN: 1, LISTED: 0}  # of the steps that close a box: how many numbers follow
@@ -101,11 +101,21 @@ class Checked:
     conditions: list[str]  # that force the label; or the changes that give another one
     space: list[str]  # what is declared of inputs beyond what the model takes; empty: the claim is about all of them
 
-    def __str__(self) -> str:
+    @property
+    def lines(self) -> list[tuple[Literal["proved", "condition", "note"], str]]:
+        """What it says, line by line, each with its role."""
         boxes = "1 closed box" if self.leaves == 1 else f"{self.leaves} closed boxes"
-        lines = [f"Checked: {self.text} ({boxes}).", *(f"  {line}" for line in self.conditions)]
-        declared = ["Only inputs of the declared space are meant:", *(f"  {line}" for line in self.space)]
-        return "\n".join(lines + declared if self.space else lines)
+        lines: list[tuple[Literal["proved", "condition", "note"], str]] = [
+            ("proved", f"Checked: {self.text} ({boxes})."),
+            *(("condition", line) for line in self.conditions),
+        ]
+        if self.space:
+            lines.append(("note", "Only inputs of the declared space are meant:"))
+            lines += [("condition", line) for line in self.space]
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(f"  {text}" if role == "condition" else text for role, text in self.lines)
 
 
 def check(certificate: Any, model: str | Model) -> Checked:

@@ -27,7 +27,17 @@ class TreeproofError(Exception):
 
 
 class InputError(TreeproofError, ValueError):
-    """A row, a name or an option cannot be used; the message says what was expected."""
+    """A row, a name or an option cannot be used; the message says what was expected.
+
+    `row` is the number of the row that cannot be used, if there are several; the message begins with it.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+    def __str__(self) -> str:
+        return super().__str__() if self.row is None else f"Row {self.row}: {super().__str__()}"
 
 
 class UnsupportedModelError(TreeproofError, TypeError):

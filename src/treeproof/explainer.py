@@ -16,26 +16,25 @@ import numpy as np
 
 from treeproof import checker
 from treeproof.checker import CheckError
-from treeproof.errors import InputError, InternalError, TreeproofError, did_you_mean
+from treeproof.errors import InputError, InternalError, did_you_mean
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model, probability_of
-from treeproof.model.rows import as_row, as_rows, one_by_one
+from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.oracles.native import NativeOracle
-from treeproof.oracles.sat import SatOracle, to_dimacs
-from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cells import discretise
-from treeproof.query.context import Order, Setting, check_timeout
-from treeproof.query.oracle import Cancel, Query, fix
+from treeproof.query.context import Order, Setting
 from treeproof.questions import (
     abductive,
     attribution,
     audit,
+    batch,
     contrastive,
     coverage,
+    encode,
     holds,
     most_general,
     relevance,
@@ -48,14 +47,14 @@ from treeproof.questions.audit import Audit
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
 from treeproof.questions.coverage import Coverage
-from treeproof.questions.enumerate import Enumeration, Kind, enumerate_all
+from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerate_all
 from treeproof.questions.holds import Verdict
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
-from treeproof.questions.parallel import run_parallel
+from treeproof.questions.norms import NormName
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
-from treeproof.questions.robustness import Norm, Robustness
+from treeproof.questions.robustness import Robustness
 from treeproof.space.constraints import read_declarations
 from treeproof.space.declare import dated, declare
 from treeproof.space.features import NumericKind
@@ -332,49 +331,19 @@ class Explainer:
         >>> [len(why.features) for why in tp.Explainer(forest).batch([patient, [0, 1, 0, 80]], n_jobs=2)]
         [2, 1]
         """
-        setting = self._setting
-        if on_error not in ("raise", "return"):
-            raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
-        rows: Sequence[Any] = []
-        try:
-            rows = list(as_rows(X, self.forest.columns, self.forest.floats))
-        except InputError:
-            rows = one_by_one(X, self.forest.columns, self.forest.floats)
-            failure = next((row for row in rows if isinstance(row, InputError)), None)
-            if on_error == "raise":
-                raise failure or InternalError("A table was refused, but none of its rows.") from None
-        plan = abductive.make_plan(
-            setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
-        )
-        check_timeout(timeout)
-        cancel = Cancel()
-
-        def explain(i: int) -> Any:
-            try:
-                row = rows[i]
-                if isinstance(row, InputError):
-                    raise row
-                try:
-                    instance = setting.locate(row)
-                except InputError as error:
-                    raise InputError(f"Row {i}: {error}") from error
-                return self._checked_result(abductive.explain(setting, instance, plan, timeout, cancel))
-            except TreeproofError as error:
-                if on_error == "raise":
-                    raise
-                return error
-
-        start = time.perf_counter()
-        results = run_parallel(
-            explain,
-            range(len(rows)),
+        return batch.explain_rows(
+            self._setting,
+            self._checked_result,
+            X,
+            order=order,
+            prefer=prefer,
+            tries=tries,
+            inflate=inflate,
             n_jobs=n_jobs,
-            progress="explaining" if progress else None,
-            cancel=cancel.set,
+            progress=progress,
+            timeout=timeout,
+            on_error=on_error,
         )
-        failed = sum(isinstance(result, TreeproofError) for result in results)
-        _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
-        return results
 
     def _checked_result(self, result: Abductive) -> Abductive:
         if self._verify:
@@ -504,7 +473,7 @@ class Explainer:
     def robustness(
         self,
         x: Any,
-        norm: Norm = "linf",
+        norm: NormName = "linf",
         *,
         target: Any = None,
         scale: Mapping[str | int, float] | None = None,
@@ -542,7 +511,7 @@ class Explainer:
         self,
         x: Any,
         *,
-        kind: Kind = "abductive",
+        kind: ExplanationKind = "abductive",
         target: Any = None,
         limit: int | None = None,
         timeout: float | None = None,
@@ -807,19 +776,7 @@ class Explainer:
         ['p cnf ...']
         """
         setting = self._setting
-        instance = setting.instance(x)
-        fixed = range(self.space.n_features) if features is None else setting.features(features)
-        query = Query(fix(setting.cells, instance.point, fixed), setting.claim(instance, target))
-        describe: Callable[..., str] = lambda f, domain: str(self.space.features[f].condition(domain))  # noqa: E731
-        if format == "dimacs":
-            sat = make_oracle("sat", setting.cells, **options)
-            assert isinstance(sat, SatOracle)
-            return to_dimacs(sat, query, self.space.names, describe)
-        if format == "smtlib":
-            smt = make_oracle("smt", setting.cells, **options)
-            assert isinstance(smt, SmtOracle)
-            return to_smtlib(smt, query, self.space.names, describe)
-        raise InputError(f"The 'format' parameter must be 'dimacs' or 'smtlib'. Got {format!r} instead.")
+        return encode.encode(setting, setting.instance(x), features, target, format, options)
 
     def __repr__(self) -> str:
         oracle = "" if self._made is None else f", oracle={self._made.oracle.name!r}"

@@ -192,7 +192,7 @@ def test_a_forest_with_one_label_needs_no_condition():
 def test_rows_outside_the_space_are_named():
     forest = tp.build_forest([tp.split("a", 0, 0, 1)], columns=["a"], classes=[0, 1])
     explainer = tp.Explainer(forest, kinds={"a": "binary"})
-    with pytest.raises(tp.InputError, match=r"Row 1 is not: .*binary"):
+    with pytest.raises(tp.InputError, match=r"Row 1: .*binary"):
         explainer.most_general([0], [[0], [0.5]])
     with pytest.raises(tp.InputError, match="'timeout' parameter"):
         explainer.most_general([0], [[0]], timeout=-1)

@@ -226,7 +226,7 @@ def test_coverage_takes_text_and_sees_rows_as_the_model_does():
     assert explainer.coverage(why, [[beyond, 0], [0.1, 0], [-5, 1]]).covered == 2
     assert str(explainer.coverage("a <= 0.05 and b = 1", [[0, 0], [0, 1], [1, 1]])) == "1 of 3 rows (33.3%)"
     assert explainer.coverage(explainer.abductive([0, 0]), [[0, 0]]).to_dict()["share"] == 1
-    with pytest.raises(tp.InputError, match=r"Row 1 is not: .*binary"):
+    with pytest.raises(tp.InputError, match=r"Row 1: .*binary"):
         explainer.coverage(why, [[0, 0], [0, 0.5]])
     with pytest.raises(tp.InputError, match="must name one of the features"):
         explainer.coverage(["c <= 1"], [[0, 0]])

@@ -21,14 +21,14 @@ from treeproof.cli.options import (
     say_result,
     section,
     target_of,
-    undecided,
 )
 from treeproof.cli.output import OUT_HELP, audited, check_out, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import follow, say, shows_progress
 from treeproof.cli.table import Table
+from treeproof.cli.terminal import follow, say, shows_progress
 from treeproof.explainer import Explainer
 from treeproof.questions.audit import Audit
+from treeproof.questions.norms import NORMS
 
 Command = Callable[..., argparse.ArgumentParser]
 
@@ -63,7 +63,8 @@ def add_commands(command: Command) -> None:
         " --norm l0",
         " --target yes",
     )
-    place.add_argument("--norm", choices=["linf", "l1", "l0"], default="linf", help="distance (default: %(default)s)")
+    meanings = ", ".join(f"{name}: {norm.meaning}" for name, norm in NORMS.items())
+    place.add_argument("--norm", choices=NORMS, default="linf", help=f"distance; {meanings} (default: %(default)s)")
     place = question(
         "changes",
         "several changes that give another prediction, with few features in common",
@@ -119,8 +120,7 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
     answers = map(ask, rows)
     for index, result in follow(args, answers, len(rows), "answering") if len(rows) > 1 else answers:
         say_result(args, index, result)
-        if undecided([result]):
-            code = codes.LATE
+        code = max(code, codes.code_of([result]))
     return code
 
 
@@ -173,4 +173,4 @@ def _audit(args: argparse.Namespace) -> int:
             say(f"{count(result.n_rows, 'row')} audited, saved to {args.out}")
     else:
         say_result(args, None, result)
-    return codes.LATE if undecided(result.rows) else codes.DONE
+    return codes.code_of([result])

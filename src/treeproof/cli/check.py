@@ -13,10 +13,11 @@ from treeproof.checker import CheckError
 from treeproof.cli import codes
 from treeproof.cli.options import add_output, add_trust, section
 from treeproof.cli.output import check_writable
-from treeproof.cli.show import say, say_card, terminal
+from treeproof.cli.terminal import say, say_card, terminal
 from treeproof.errors import InputError, TreeproofError
 from treeproof.model.files import FORMAT, write_whole
 from treeproof.proof.certificate import check
+from treeproof.questions.result import Line
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs
@@ -70,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps({"accepted": True, **asdict(checked)}))
     elif not args.quiet:
-        if terminal() is None:
+        console = terminal()
+        if console is None:
             say(str(checked))
         else:
-            say_card(str(checked))
+            lines = [Line(role, text) for role, text in checked.lines]
+            say_card(console, [(line, "  " if line.is_item else "") for line in lines])
     return codes.DONE
 
 

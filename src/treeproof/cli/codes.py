@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from treeproof.questions.result import Result
+
 DONE = 0
 LATE = 1
 BAD = 2
@@ -17,3 +21,8 @@ TEXT = f"""exit codes:
   {BUG}    a bug in treeproof: nothing is claimed; please report it
   {INTERRUPTED}  interrupted
 """
+
+
+def code_of(results: Iterable[Result]) -> int:
+    """Return the exit code of a command with these results: 0 only if all that was asked for is decided."""
+    return DONE if all(result.decided for result in results) else LATE

@@ -16,13 +16,11 @@ from treeproof.cli.options import (
     count,
     make_explainer,
     own_numbers,
-    undecided,
 )
 from treeproof.cli.output import OUT_HELP, check_out, compared, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import say, shows_progress
 from treeproof.cli.table import Table, read_table
-from treeproof.cli.views import say_view
+from treeproof.cli.terminal import say, say_view, shows_progress
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model
@@ -65,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     result = Comparison(tuple(replace(row, row=rows[row.row]) for row in found.rows))
     counts = {
         "relabelled": len(result.relabelled),
-        "rereasoned": len(result.rereasoned),
+        "reason_changed": len(result.reason_changed),
         "unknown": len(result.unknown),
     }
     if args.out:
@@ -73,14 +71,14 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             say(json.dumps({"out": args.out, "rows": len(rows), **counts}))
         elif not args.quiet:
-            say(str(result).splitlines()[0])
+            say(result.title)
             say(f"{count(len(rows), 'row')} compared, saved to {args.out}")
     elif args.json:
         for row in result.rows:
             say(json.dumps(compared(row)[0]))
     else:
         say_view(result)
-    return codes.LATE if undecided(why for row in result.rows for why in (row.old, row.new)) else codes.DONE
+    return codes.code_of([result])
 
 
 def _row(table: Table, index: int, old: Explainer, new: Explainer) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from treeproof.cli import codes
 from treeproof.cli.options import add_output
-from treeproof.cli.show import line_text, say, terminal
-from treeproof.cli.views import Listing, say_view
+from treeproof.cli.terminal import Listing, line_text, say, say_view, terminal
 from treeproof.explainer import Explainer
 from treeproof.model.examples import heart_disease
+from treeproof.questions.result import Line
 
 EXAMPLES = """
 treeproof demo
@@ -37,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
         console = terminal()
         if remarks and console is not None:
             for line in text.split("\n"):
-                console.print(line_text(line, bold=bold))
+                console.print(
+                    line_text(Line("note", line.lstrip(" ")), " " * (len(line) - len(line.lstrip(" "))), bold=bold)
+                )
         elif remarks:
             say(text)
 
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         listing = Listing()
         for result in results:
             listing.add(result)
-        listing.end(results.complete is True, None)
+        listing.end(results)
         remark("")
 
     from sklearn.datasets import load_iris  # only now: nobody else waits for them

@@ -21,7 +21,7 @@ from treeproof.cli.options import (
 )
 from treeproof.cli.output import check_writable
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import say
+from treeproof.cli.terminal import say
 from treeproof.errors import InputError
 from treeproof.model.files import write_whole
 from treeproof.oracles.sat import to_drat

@@ -9,8 +9,7 @@ from typing import Any
 from treeproof.cli import codes
 from treeproof.cli.options import about, add_files, add_model, add_search, add_target, load, section, target_of
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import follow, say
-from treeproof.cli.views import Listing
+from treeproof.cli.terminal import Listing, follow, say
 from treeproof.explainer import Explainer
 
 EXAMPLES = """
@@ -67,7 +66,6 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
             say(json.dumps({"row": row, **result.to_dict()}))
         else:
             listing.add(result)
-    complete = results.complete is not False
     if not args.json and not args.quiet:
-        listing.end(complete, args.limit)
-    return codes.DONE if complete or results.n_found == args.limit else codes.LATE
+        listing.end(results)
+    return codes.code_of([results])

@@ -19,11 +19,10 @@ from treeproof.cli.options import (
     say_result,
     section,
     target_of,
-    undecided,
 )
 from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import follow, say
+from treeproof.cli.terminal import follow, say
 from treeproof.errors import InputError
 from treeproof.model.files import save_forest
 from treeproof.questions.abductive import Abductive
@@ -99,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
             say_result(args, index, result)
         if args.certificate:
             _write_certificate(Path(args.certificate), index, result)
-    late = undecided(result for _, result in results)
+    late = sum(not result.decided for _, result in results)
     if args.out:
         write_results(args.out, [explained(index, result) for index, result in results])
         if args.json:
@@ -107,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         elif not args.quiet:
             end = f"; {late} not proved in full, the time was up" if late else ""
             say(f"{count(len(results), 'row')} explained, saved to {args.out}{end}")
-    return codes.LATE if late else codes.DONE
+    return codes.code_of(result for _, result in results)
 
 
 def _write_certificate(folder: Path, index: int, result: Any) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import treeproof
 from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, report, train
 from treeproof.cli import enumerate as enumerate_
-from treeproof.cli.show import say
-from treeproof.cli.views import show_table
+from treeproof.cli.terminal import say, show_table
 from treeproof.errors import InternalError, TreeproofError, did_you_mean
 
 EXAMPLES = """

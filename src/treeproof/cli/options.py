@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treeproof.cli.show import say
 from treeproof.cli.table import Table, read_table
-from treeproof.cli.views import say_view
+from treeproof.cli.terminal import say, say_view
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model
 from treeproof.model.importers import import_model
 from treeproof.oracles import ORACLES
-from treeproof.questions.abductive import Abductive
-from treeproof.questions.contrastive import Contrastive, Contrastives
-from treeproof.questions.most_general import MostGeneral
-from treeproof.questions.result import is_open
+from treeproof.questions.result import Result
 
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
 DATA_HELP = "CSV file with a header that names the model's columns"
@@ -146,7 +141,7 @@ def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> No
     output.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
 
 
-def say_result(args: argparse.Namespace, row: int | None, result: Any) -> None:
+def say_result(args: argparse.Namespace, row: int | None, result: Result) -> None:
     """Write a result, as JSON on request."""
     if args.json:
         say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
@@ -232,28 +227,12 @@ def count(n: int, thing: str, things: str = "") -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {things or thing + 's'}"
 
 
-def undecided(results: Iterable[Any]) -> int:
-    """Return how many results the deadline left open in any respect: those that say that the time was up."""
-    return sum(map(_is_open, results))
-
-
-def _is_open(result: Any) -> bool:
-    if isinstance(result, Abductive | Contrastive):
-        return is_open(result)
-    if result.status in ("sound", "unknown", "bounds", "incomplete"):
-        return True
-    if isinstance(result, MostGeneral):
-        return bool(result.rule) and not result.widest
-    return isinstance(result, Contrastives) and undecided(result.changes) > 0
-
-
 @contextmanager
 def own_numbers(rows: Sequence[int]) -> Iterator[None]:
     """Let an error name a row by its number in the file, not among the chosen ones."""
     try:
         yield
     except InputError as error:
-        found = re.match(r"Row (\d+)\b", str(error))
-        if not found:
-            raise
-        raise InputError(f"Row {rows[int(found[1])]}{str(error)[found.end() :]}") from error
+        if error.row is not None:
+            error.row = rows[error.row]
+        raise

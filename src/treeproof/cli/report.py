@@ -14,8 +14,8 @@ from treeproof.cli import codes
 from treeproof.cli.options import add_files, add_model, add_search, add_target, count, load, section, target_of
 from treeproof.cli.output import check_writable
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.show import say, shows_progress
 from treeproof.cli.table import Table
+from treeproof.cli.terminal import say, shows_progress
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Column
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         which = ", ".join(map(str, made.failed))
         sys.stderr.write(f"treeproof: not explained: row{'s' * (len(made.failed) > 1)} {which}; the page says why\n")
         return codes.BAD
-    return codes.LATE if made.late else codes.DONE
+    return codes.code_of([made])
 
 
 def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 from treeproof.cli import codes
 from treeproof.cli.options import add_output, count, section
 from treeproof.cli.output import check_writable
-from treeproof.cli.show import say
 from treeproof.cli.table import as_labels, read_table
+from treeproof.cli.terminal import say
 from treeproof.errors import InputError, TreeproofError, did_you_mean
 from treeproof.model.files import load_model, save_model
 

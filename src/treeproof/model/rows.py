@@ -61,7 +61,7 @@ def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> l
         try:
             found.append(as_rows(matrix[i : i + 1], columns, floats)[0])
         except InputError as error:
-            found.append(InputError(f"Row {i}: {error}"))
+            found.append(InputError(str(error), row=i))
     return found
 
 

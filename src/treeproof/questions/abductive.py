@@ -17,20 +17,22 @@ from treeproof.proof.certificate import Certificate, Cheapest, certify
 from treeproof.query.context import Instance, Order, Setting, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
-from treeproof.questions.costs import Costs, make_costs
+from treeproof.questions.costs import FeatureCosts, make_costs
 from treeproof.questions.result import (
+    Line,
     Result,
     Scales,
-    _at,
-    _card,
-    _certified,
-    _near_ties,
-    _no_less,
-    _perhaps_less,
-    _plain_costs,
-    _under,
     as_plain,
+    at_cost,
     but_missing,
+    certified,
+    is_least,
+    lines_of,
+    near_ties,
+    no_less,
+    perhaps_less,
+    plain_costs,
+    under,
 )
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
@@ -99,18 +101,24 @@ class Abductive(Result):
           0.5 < blocked-arteries
           0.5 < chest-pain
         """
-        return _certified(self._certify, timeout)
+        return certified(self._certify, timeout)
 
-    def __str__(self) -> str:
-        if not self.features:
-            return f"{self._title()}, whatever the input\n{self._claim()}"
-        return "\n".join([f"{self._title()}, because", *(f"  {condition}" for condition in self.rule), self._claim()])
+    @property
+    def title(self) -> str:
+        """The label, and whether anything is needed for it."""
+        label = f"{self.label}" if self.target is None else f"{self.label}, not {self.target}"
+        return f"{label}, {'because' if self.features else 'whatever the input'}"
 
-    def _title(self) -> str:
-        return str(self.label) if self.target is None else f"{self.label}, not {self.target}"
+    @property
+    def lines(self) -> list[Line]:
+        """The conditions, and what is proved of them."""
+        claim = self._proved() + under(self.constraints)
+        return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", claim)]
 
-    def _claim(self) -> str:
-        return self._proved() + _under(self.constraints)
+    @property
+    def decided(self) -> bool:
+        """Whether the features are as few, and their conditions as wide, as was asked for."""
+        return is_least(self) and (self.widest or not self.inflated)
 
     def _proved(self) -> str:
         if not self.features:
@@ -123,22 +131,21 @@ class Abductive(Result):
             does = "forces the prediction" if one else "force the prediction"
         else:
             does = f"{'rules' if one else 'rule'} out the label {self.target}"
-        are = (
-            f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features{_at(self.cost)} {does}"
-        )
+        these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
+        are = f"{these}{at_cost(self.cost)} {does}"
         if self.status == "sound":
             return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
-        dropped = _no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
+        dropped = no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
         if self.widest:
             dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
             dropped += but_missing(self.rule)
         late = " Perhaps conditions can be widened, the time was up." if self.inflated and not self.widest else ""
-        late = _perhaps_less(self) + late
-        return f"Proved: {are}; {dropped}.{late}{_near_ties(self.stats)}"
+        late = perhaps_less(self) + late
+        return f"Proved: {are}; {dropped}.{late}{near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "abductive", **as_plain(self), **_plain_costs(self)}
+        return {"kind": "abductive", **as_plain(self), **plain_costs(self)}
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
@@ -148,10 +155,6 @@ class Abductive(Result):
         from treeproof.show import plots
 
         return plots.explanation(self, data, ax)
-
-    def _repr_html_(self) -> str:
-        because = "because" if self.features else "whatever the input"
-        return _card(f"{self._title()}, {because}", [str(condition) for condition in self.rule], self._claim())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class Plan:
     """
 
     orders: tuple[list[int], ...]
-    costs: Costs | None = None
+    costs: FeatureCosts | None = None
     inflate: bool = False
 
 

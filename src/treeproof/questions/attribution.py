@@ -17,7 +17,7 @@ from treeproof.query.context import Instance, Setting
 from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.enumerate import check_limit
-from treeproof.questions.result import Result, _card, _near_ties, _under, as_plain
+from treeproof.questions.result import Line, Result, aligned, as_plain, lines_of, near_ties, under
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
 
@@ -64,28 +64,40 @@ class Attribution(Result):
         """For each feature the share of the abductive explanations found that contain it, exactly."""
         return tuple(Fraction(count, max(self.n_abductive, 1)) for count in self.counts)
 
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *(f"  {line}" for line in self._lines()), self._claim()])
+    @property
+    def decided(self) -> bool:
+        """Whether all explanations were found, or as many as asked for."""
+        return self.status in ("complete", "limited")
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The label, and of how many explanations the shares are."""
         first = "" if self.complete else "first "
         return f"{self.label}, of whose {first}{self.n_abductive} explanation{'s'[: self.n_abductive != 1]}"
 
-    def _lines(self) -> list[str]:
+    @property
+    def lines(self) -> list[Line]:
+        """The share and the count of each feature, and whether these are exact."""
         width = len(str(self.n_abductive))
-        ranked = sorted(zip(self.counts, self.feature_names, self.shares, strict=True), key=lambda entry: -entry[0])
-        return [f"{_percent(share):>4} %  {count:>{width}}  {name}" for count, name, share in ranked]
+        table = [(f"{percent(share):>4} %", f"{count:>{width}}", name) for name, count, share in self.ranked]
+        claim = Line("proved" if self.decided else "open", self._claim())
+        return [*lines_of("row", aligned(table, ">><", gap=2)), claim]
+
+    @property
+    def ranked(self) -> list[tuple[str, int, Fraction]]:
+        """Name, count and share of each feature, those that count most first."""
+        return sorted(zip(self.feature_names, self.counts, self.shares, strict=True), key=lambda entry: -entry[1])
 
     def _claim(self) -> str:
         if self.complete:
             n, m = self.n_abductive, self.n_contrastive
             found = "this is the only abductive explanation" if n == 1 else f"these are all {n} abductive explanations"
             ones = f"are {m} contrastive ones" if m > 1 else f"is {m or 'no'} contrastive one"
-            return f"Proved: {found}; there {ones}.{_under(self.constraints)}{_near_ties(self.stats)}"
+            return f"Proved: {found}; there {ones}.{under(self.constraints)}{near_ties(self.stats)}"
         why = "as many as asked for" if self.status == "limited" else "the time was up"
         return (
             f"Each of the {self.n_abductive} is proved; there may be more: {why}. "
-            f"Shares are of these.{_under(self.constraints)}{_near_ties(self.stats)}"
+            f"Shares are of these.{under(self.constraints)}{near_ties(self.stats)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,9 +109,6 @@ class Attribution(Result):
         from treeproof.show import plots
 
         return plots.attribution(self, ax)
-
-    def _repr_html_(self) -> str:
-        return _card(self._title(), self._lines(), self._claim())
 
 
 def attribute(setting: Setting, instance: Instance, limit: int | None, timeout: float | None) -> Attribution:
@@ -136,5 +145,6 @@ def attribute(setting: Setting, instance: Instance, limit: int | None, timeout: 
     )
 
 
-def _percent(share: Fraction) -> str:
+def percent(share: Fraction) -> str:
+    """Return a share in three digits."""
     return f"{float(100 * share):.3g}"

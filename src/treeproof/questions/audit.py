@@ -9,19 +9,20 @@ is in every explanation iff its change alone can give another prediction.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.model.columns import Label, Value
-from treeproof.model.rows import as_rows
 from treeproof.query.context import Instance, Setting, check_timeout
 from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, make_abductive
+from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.coverage import locate_rows
 from treeproof.questions.parallel import run_parallel
-from treeproof.questions.result import Changed, Result, _card, as_plain
+from treeproof.questions.result import Line, Result, Role, aligned, as_plain, lines_of
 from treeproof.search.minimal import abductive, contrastive
 
 _SHOWN = 10
@@ -58,13 +59,24 @@ class AuditedRow(Result):
     status: Literal["proved", "sound", "unknown"]
     stats: Statistics = field(compare=False)
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The row, its label, and what was found."""
         return f"row {self.row}: {self.label}, {self.finding()}"
 
-    def _repr_html_(self) -> str:
-        return _card(
-            f"Row {self.row}: {self.label}", [self.finding()], f"Necessary: {', '.join(self.necessary) or '-'}."
-        )
+    @property
+    def title_role(self) -> Role:
+        """Whether anything is known."""
+        return "open" if self.flips is None else "title"
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is known if the row flips, and which features are necessary."""
+        return self.status == "proved"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+        return {"kind": "audited row", **as_plain(self)}
 
     def finding(self) -> str:
         """Return what was found, in words."""
@@ -97,6 +109,8 @@ class Audit(Result):
     in every explanation: weight              0    0.0 %
     row 0: Yes, but No if chest-pain: 1 -> 0
     """
+
+    indent = ""
 
     protected: tuple[str, ...]
     rows: tuple[AuditedRow, ...]
@@ -137,23 +151,20 @@ class Audit(Result):
             for label, part in ((label, Audit(self.protected, tuple(rows))) for label, rows in parts.items())
         }
 
-    def summary(self) -> str:
-        """Return counts and shares as a small table."""
-        lines = [
+    @property
+    def counts(self) -> list[tuple[str, str, str]]:
+        """How many rows there are of each kind, and their share: in words, for a table."""
+        counts = [
             ("another prediction if only these change", self.n_flips),
             ("forced without them", self.n_free),
             *([("not decided in time", self.n_unknown)] if self.n_unknown else []),
             *((f"in every explanation: {name}", count) for name, count in self.necessary.items()),
         ]
-        return "\n".join(
-            [
-                f"{self.n_rows} row{'s' * (self.n_rows != 1)}; protected: {', '.join(self.protected)}",
-                *_columns([(text, str(count), self._share(count)) for text, count in lines], "<>>"),
-            ]
-        )
+        return [(text, str(n), f"{100 * n / self.n_rows:.1f} %" if self.n_rows else "-") for text, n in counts]
 
-    def _share(self, count: int) -> str:
-        return f"{100 * count / self.n_rows:.1f} %" if self.n_rows else "-"
+    def summary(self) -> str:
+        """Return counts and shares as a small table."""
+        return "\n".join([self.title, *aligned(self.counts, "<>>")])
 
     def table(self) -> str:
         """Return one line for each row: its label, whether it flips, what is necessary, and what was found."""
@@ -162,12 +173,24 @@ class Audit(Result):
             (str(row.row), str(row.label), said[row.flips], ", ".join(row.necessary) or "-", row.finding())
             for row in self.rows
         ]
-        return "\n".join(_columns([("row", "label", "flips", "necessary", "finding"), *lines], "><<<<"))
+        return "\n".join(aligned([("row", "label", "flips", "necessary", "finding"), *lines], "><<<<"))
 
-    def __str__(self) -> str:
-        shown = [row for row in self.rows if row.flips]
-        more = [f"... and {len(shown) - _SHOWN} more; see .table()"] if len(shown) > _SHOWN else []
-        return "\n".join([self.summary(), *(str(row) for row in shown[:_SHOWN]), *more])
+    @property
+    def title(self) -> str:
+        """How many rows there are, and what is protected."""
+        return f"{self.n_rows} row{'s' * (self.n_rows != 1)}; protected: {', '.join(self.protected)}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """Counts and shares, and the first rows that flip."""
+        flips = [row.title for row in self.rows if row.flips]
+        more = [Line("more", f"... and {len(flips) - _SHOWN} more", "see .table()")] if len(flips) > _SHOWN else []
+        return [*lines_of("row", [*aligned(self.counts, "<>>"), *flips[:_SHOWN]]), *more]
+
+    @property
+    def decided(self) -> bool:
+        """Whether everything about every row is known."""
+        return all(row.decided for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
@@ -194,10 +217,6 @@ class Audit(Result):
             index=pd.RangeIndex(self.n_rows, name="row"),
         )
 
-    def _repr_html_(self) -> str:
-        title, *lines = str(self).splitlines()
-        return _card(title, lines, "Each statement about a row is proved, for the model's own predict.")
-
 
 def audit(
     setting: Setting,
@@ -212,7 +231,7 @@ def audit(
     if not features:
         raise InputError("At least one protected feature must be given. Got none.")
     check_timeout(timeout)
-    instances = _located(setting, X)
+    instances = locate_rows(setting, X)  # a row outside the space is named before anything runs
     cancel = Cancel()
     rows = run_parallel(
         lambda task: _audit_row(setting, *task, features, timeout, cancel),
@@ -222,17 +241,6 @@ def audit(
         cancel=cancel.set,
     )
     return Audit(setting.names(features), tuple(rows))
-
-
-def _located(setting: Setting, X: Any) -> list[Instance]:
-    """Return the rows, located in the space; a row outside it is named before anything runs."""
-    instances = []
-    for i, row in enumerate(as_rows(X, setting.forest.columns, setting.forest.floats)):
-        try:
-            instances.append(setting.locate(row))
-        except InputError as error:
-            raise InputError(f"Row {i} is outside the space. {error}") from error
-    return instances
 
 
 def _audit_row(
@@ -256,7 +264,8 @@ def _audit_row(
             elif isinstance(alone, Refuted):
                 necessary.append(f)
         witness = setting.witness(instance.row, change.witness)
-        changes = _changes(setting, instance, change.witness)
+        after = setting.space.row(change.witness.witness, near=instance.row)
+        changes = tuple(changes_between(setting.space, instance.row, after).values())
     elif not isinstance(answer, Unknown):
         found = abductive(memory, setting.order("importance", ()), start=others)
         why = make_abductive(setting, instance, None, found, setting.statistics(memory, start))
@@ -274,21 +283,3 @@ def _audit_row(
         status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
         stats=setting.statistics(memory, start),
     )
-
-
-def _changes(setting: Setting, instance: Instance, witness: Refuted) -> tuple[Changed, ...]:
-    after = setting.space.row(witness.witness, near=instance.row)
-    return tuple(
-        Changed(feature.name, feature.show(instance.row), feature.show(after))
-        for feature, old, new in zip(setting.space.features, instance.point, witness.witness, strict=True)
-        if old != new
-    )
-
-
-def _columns(lines: Sequence[Sequence[str]], sides: str) -> list[str]:
-    """Return lines with their columns aligned, each to its side; the last one ends where it ends."""
-    widths = [max(len(line[c]) for line in lines) for c in range(len(sides))]
-    return [
-        "   ".join(f"{text:{side}{width}}" for text, side, width in zip(line, sides, widths, strict=True)).rstrip()
-        for line in lines
-    ]

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from treeproof.errors import InputError, TreeproofError
 from treeproof.model.rows import by_number
 from treeproof.query.context import check_timeout
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.parallel import run_parallel
-from treeproof.questions.result import Result
+from treeproof.questions.result import Line, Result, aligned, lines_of
 
 Difference = Literal["label", "reason", "same", "unknown"]
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN = 20
 
@@ -76,7 +72,7 @@ class Comparison(Result):
         return self._with("label")
 
     @property
-    def rereasoned(self) -> tuple[ComparedRow, ...]:
+    def reason_changed(self) -> tuple[ComparedRow, ...]:
         """The rows with the same label for another reason."""
         return self._with("reason")
 
@@ -88,25 +84,33 @@ class Comparison(Result):
     def _with(self, difference: Difference) -> tuple[ComparedRow, ...]:
         return tuple(row for row in self.rows if row.difference == difference)
 
-    def __str__(self) -> str:
+    @property
+    def decided(self) -> bool:
+        """Whether all of both explanations of every row is decided."""
+        return all(row.old.decided and row.new.decided for row in self.rows)
+
+    @property
+    def title(self) -> str:
+        """How many rows have another label, another reason, or the same."""
+        labels, reasons, same = len(self.relabelled), len(self.reason_changed), len(self._with("same"))
         late = f", {len(self.unknown)} not decided in time" if self.unknown else ""
         total = "1 row" if len(self.rows) == 1 else f"{len(self.rows)} rows"
-        same = len(self._with("same"))
-        lines = [
-            f"{total}: {len(self.relabelled)} with another label, {len(self.rereasoned)} with another reason{late}, "
-            f"{same} as before."
-        ]
-        changed = [*self.relabelled, *self.rereasoned, *self.unknown]
-        if changed:
-            table = [("row", "differs in", "before", "now"), *map(_cells, islice(changed, SHOWN))]
-            widths = [max(len(line[i]) for line in table) for i in range(3)]
-            lines += [
-                "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(line, widths, strict=False)), line[3]])
-                for line in table
-            ]
-        if len(changed) > SHOWN:
-            lines.append(f"  ... and {len(changed) - SHOWN} more")
-        return "\n".join(lines)
+        return f"{total}: {labels} with another label, {reasons} with another reason{late}, {same} as before."
+
+    @property
+    def changed(self) -> tuple[ComparedRow, ...]:
+        """The rows that are not known to be as before: first those with another label, then with another reason."""
+        return (*self.relabelled, *self.reason_changed, *self.unknown)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The first rows that are not known to be as before."""
+        changed = self.changed
+        if not changed:
+            return []
+        table = [("row", "differs in", "before", "now"), *map(_cells, changed[:SHOWN])]
+        more = [Line("more", f"... and {len(changed) - SHOWN} more")] if len(changed) > SHOWN else []
+        return [*lines_of("row", aligned(table, "<<<<", gap=2)), *more]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
@@ -114,7 +118,7 @@ class Comparison(Result):
             "kind": "comparison",
             "n_rows": len(self.rows),
             "relabelled": [row.row for row in self.relabelled],
-            "rereasoned": [row.row for row in self.rereasoned],
+            "reason_changed": [row.row for row in self.reason_changed],
             "unknown": [row.row for row in self.unknown],
             "rows": [
                 {
@@ -180,7 +184,8 @@ def compare(
             kept = [name for name in first.feature_names if name in names]
             second = now.abductive(x, prefer=kept, timeout=timeout)
         except InputError as error:
-            raise InputError(f"Row {row}: {error}") from error
+            error.row = row
+            raise
         except TreeproofError as error:
             error.add_note(f"in row {row}")
             raise

@@ -18,20 +18,23 @@ from treeproof.query.cache import Memory
 from treeproof.query.context import Instance, Setting, deadline_after
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
-from treeproof.questions.costs import Costs
+from treeproof.questions.changes import Changed
+from treeproof.questions.costs import FeatureCosts
 from treeproof.questions.moves import Moves, as_float, make_moves
 from treeproof.questions.result import (
-    Changed,
+    Line,
     Result,
+    Role,
     Scales,
-    _at,
-    _card,
-    _certified,
-    _near_ties,
-    _no_less,
-    _perhaps_less,
-    _plain_costs,
     as_plain,
+    at_cost,
+    certified,
+    is_least,
+    lines_of,
+    near_ties,
+    no_less,
+    perhaps_less,
+    plain_costs,
 )
 from treeproof.search.closest import closest
 from treeproof.search.diverse import different_changes
@@ -91,15 +94,24 @@ class Contrastive(Result):
         It proves that the witness has another label, that none of the features can be left out and, if the `status` is
         ``"minimum"``, that no smaller or cheaper set does; not that no closer values do.
         """
-        return _certified(self._certify, timeout)
+        return certified(self._certify, timeout)
 
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The label that the change gives, or that there is no such change."""
         if self.witness is None:
             return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
         return f"{self.witness_label} instead of {self.label}, if"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The changes, and what is proved of them."""
+        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the features are as few, and their values as close, as was asked for, or no change does."""
+        return self.status == "impossible" or (is_least(self) and (self.closest or self.distance is None))
 
     def _claim(self) -> str:
         other = "another label" if self.target is None else f"the label {self.target}"
@@ -110,13 +122,13 @@ class Contrastive(Result):
             return f"Not decided: the time was up before it was clear whether any input gives {other}{limits}."
         one = len(self.features) == 1
         these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
-        are = f"changing {these}{_at(self.cost)} suffices"
+        are = f"changing {these}{at_cost(self.cost)} suffices"
         within = f" Limits: {', '.join(self.limits)}." if self.limits else ""
         if self.status == "sound":
             return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do.{within}"
-        end = f"{within}{_near_ties(self.stats)}"
-        minimal = _no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
-        end = _perhaps_less(self) + end
+        end = f"{within}{near_ties(self.stats)}"
+        minimal = no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
+        end = perhaps_less(self) + end
         if self.closest:
             return f"Proved: {are}; {minimal}, and no closer {'value does' if one else 'values do'}.{end}"
         late = "" if self.distance is None else " Perhaps closer values do, the time was up."
@@ -124,16 +136,13 @@ class Contrastive(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "contrastive", **as_plain(self), **_plain_costs(self)}
+        return {"kind": "contrastive", **as_plain(self), **plain_costs(self)}
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
         from treeproof.show import plots
 
         return plots.changes(self, data, ax)
-
-    def _repr_html_(self) -> str:
-        return _card(self._title(), [str(change) for change in self.changes], self._claim())
 
 
 def find_change(
@@ -143,7 +152,7 @@ def find_change(
     ordering: list[int],
     distance: Distance | None,
     timeout: float | None,
-    costs: Costs | None = None,
+    costs: FeatureCosts | None = None,
 ) -> Contrastive:
     """Return a subset-minimal set of features whose change reaches the target, by deletion in the given order.
 
@@ -334,11 +343,25 @@ class Contrastives(Result, Sequence[Contrastive]):
     def __iter__(self) -> Iterator[Contrastive]:
         return iter(self.changes)
 
-    def __str__(self) -> str:
-        parts = [f"{i}. {change}" for i, change in enumerate(self.changes, start=1)]
-        return "\n".join([*parts, self._claim()])
+    @property
+    def parts(self) -> tuple[Contrastive, ...]:
+        """The changes."""
+        return self.changes
 
-    def _claim(self) -> str:
+    @property
+    def title_role(self) -> Role:
+        """What is said about other changes: that there are none, perhaps, or nothing."""
+        roles: dict[str, Role] = {"found": "title", "all": "proved"}
+        return roles.get(self.status, "open")
+
+    @property
+    def decided(self) -> bool:
+        """Whether there are as many changes as asked for, or as there are, and all of each is decided."""
+        return self.status in ("found", "all") and all(change.decided for change in self.changes)
+
+    @property
+    def title(self) -> str:
+        """How many changes there are, and whether there are others."""
         n, wanted = len(self.changes), f"{self.n} asked for"
         if self.status == "found":
             return f"{n} minimal changes, as asked for."
@@ -358,10 +381,3 @@ class Contrastives(Result, Sequence[Contrastive]):
         from treeproof.show import plots
 
         return plots.matrix(self.changes, ax, complete=True if self.status == "all" and not self.limits else None)
-
-    def _repr_html_(self) -> str:
-        cards = (f"<div>{change._repr_html_()}</div>" for change in self.changes)
-        return "".join([*cards, _card(self._heading(), [], self._claim())])
-
-    def _heading(self) -> str:
-        return f"Instead of {self.label}{'' if self.target is None else f', {self.target}'}"

@@ -16,7 +16,7 @@ from treeproof.query.context import Setting
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class FeatureCosts:
     """The cost of every feature in whole units, exactly; `stated` says that a person gave them, else each is 1."""
 
     units: Mapping[int, int]
@@ -35,12 +35,16 @@ class Costs:
 
 def make_costs(
     setting: Setting, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
-) -> Costs | None:
+) -> FeatureCosts | None:
     """Return the costs by which a cheapest set is asked for, or None if none is; features without a cost cost 1."""
     if minimum and prefer:
         raise InputError("The smallest set is found whatever is preferred. With minimum=True, say what features cost=.")
     if cost is None:
-        return Costs(dict.fromkeys(range(setting.space.n_features), 1), Fraction(1), stated=False) if minimum else None
+        return (
+            FeatureCosts(dict.fromkeys(range(setting.space.n_features), 1), Fraction(1), stated=False)
+            if minimum
+            else None
+        )
     if not minimum:
         raise InputError("A cost says which set is the cheapest. Pass minimum=True with it, to ask for that one.")
     if not isinstance(cost, Mapping):
@@ -53,7 +57,7 @@ def make_costs(
     common = math.lcm(*(value.denominator for value in exact.values()))
     shared = math.gcd(*(int(value * common) for value in exact.values()))
     units = {f: int(value * common) // shared for f, value in exact.items()}
-    return Costs(units, Fraction(shared, common), stated=True)
+    return FeatureCosts(units, Fraction(shared, common), stated=True)
 
 
 def _exact(feature: str | int, value: Any) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any
 from treeproof.errors import InputError
 from treeproof.model.rows import as_rows
 from treeproof.query.context import Instance, Setting
-from treeproof.questions.result import Result, _card
+from treeproof.questions.result import Result
 from treeproof.space.region import Region, read_conditions
 
 
@@ -38,15 +38,19 @@ class Coverage(Result):
         """The part of the rows that satisfies the rule; 0 of no rows."""
         return self.covered / self.total if self.total else 0.0
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """How many rows satisfy the rule."""
         return f"{self.covered} of {self.total} rows ({self.share:.1%})"
+
+    @property
+    def decided(self) -> bool:
+        """Always: rows are counted."""
+        return True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "coverage", "covered": self.covered, "total": self.total, "share": self.share}
-
-    def _repr_html_(self) -> str:
-        return _card(f"Covers {self}", [], "Counted: how many of the rows satisfy the rule, as the model sees them.")
 
 
 def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:
@@ -69,6 +73,7 @@ def locate_rows(setting: Setting, X: Any) -> list[Instance]:
             try:
                 instance = known.setdefault(row.tobytes(), setting.locate(row))
             except InputError as error:
-                raise InputError(f"Every row must be in the space. Row {i} is not: {error}") from error
+                error.row = i
+                raise
         found.append(instance)
     return found

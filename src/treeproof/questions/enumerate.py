@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -13,16 +12,16 @@ from treeproof.errors import InputError
 from treeproof.query.context import Instance, Setting, check_timeout
 from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.contrastive import Contrastive, make_contrastive
-from treeproof.questions.result import _card
+from treeproof.questions.result import Line, Result, lines_of
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
 
 _KEPT = 10  # explanations that a card lists
 
-Kind = Literal["abductive", "contrastive", "both"]
+ExplanationKind = Literal["abductive", "contrastive", "both"]
 
 
-class Enumeration(Iterator[Abductive | Contrastive]):
+class Enumeration(Result, Iterator[Abductive | Contrastive]):
     """Yields explanations as they are found; afterwards `complete` says whether these were all.
 
     `complete` is None while the iteration runs, True when it ended because everything was found, and False when the
@@ -44,13 +43,9 @@ class Enumeration(Iterator[Abductive | Contrastive]):
     def __init__(self, results: Callable[[], Iterator[Abductive | Contrastive]], limit: int | None) -> None:
         self.complete: bool | None = None
         self._results = results()
-        self._left = math.inf if limit is None else limit
+        self._limit = limit
         self.n_found = 0
         self._first: list[str] = []
-
-    def __repr__(self) -> str:
-        end = {None: "there may be more", True: "these are all", False: "stopped before the end"}[self.complete]
-        return f"<Enumeration: {self.n_found} found so far; {end}>"
 
     def __iter__(self) -> Enumeration:
         return self
@@ -59,8 +54,7 @@ class Enumeration(Iterator[Abductive | Contrastive]):
         if self.complete is not None:
             raise StopIteration
         try:
-            if self._left > 0:
-                self._left -= 1
+            if self._limit is None or self.n_found < self._limit:
                 found = next(self._results)
                 self.n_found += 1
                 if len(self._first) < _KEPT:
@@ -86,24 +80,42 @@ class Enumeration(Iterator[Abductive | Contrastive]):
         found = list(self)
         return plots.matrix(found, ax, complete=self.complete if before == 0 else None)
 
-    def _repr_html_(self) -> str:
+    @property
+    def decided(self) -> bool:
+        """Whether the iteration has ended, and not by the deadline: with all explanations, or with the limit."""
+        return self.complete is True or (self.complete is False and self.n_found == self._limit)
+
+    @property
+    def title(self) -> str:
+        """How many explanations were found."""
         n = self.n_found
-        state = {
-            None: "More may come: iterate over it.",
-            True: "Proved: there are no others of the kind asked for.",
-            False: "There may be more: the limit or the time was reached.",
-        }[self.complete]
-        left = [f"... and {n - len(self._first)} more"] if n > len(self._first) else []
-        title = (
-            f"{n} explanation{'s' * (n != 1)} so far" if self.complete is None else f"{n} explanation{'s' * (n != 1)}"
-        )
-        return _card(title, [*self._first, *left], state if n == 0 or self.complete else f"Each is proved. {state}")
+        return f"{n} explanation{'s' * (n != 1)}{' so far' if self.complete is None else ''}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The features of the first explanations, and whether there are others."""
+        n = self.n_found
+        more = [Line("more", f"... and {n - len(self._first)} more")] if n > len(self._first) else []
+        each = "Each is proved. " if n else ""
+        if self.complete is None:
+            end = Line("note", f"{each}More may come: iterate over it.")
+        elif self.complete:
+            end = Line("proved", "Proved: there are no others of the kind asked for.")
+        elif self.decided:
+            end = Line("note", f"{each}There may be more: the limit was reached.")
+        else:
+            end = Line("open", f"{each}There may be more: the time was up.")
+        return [*lines_of("row", self._first), *more, end]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how far the iteration has come as plain data, ready for JSON."""
+        return {"kind": "enumeration", "n_found": self.n_found, "complete": self.complete, "decided": self.decided}
 
 
 def enumerate_all(
     setting: Setting,
     instance: Instance,
-    kind: Kind,
+    kind: ExplanationKind,
     target: Any,
     limit: int | None,
     timeout: float | None,

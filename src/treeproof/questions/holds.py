@@ -11,7 +11,7 @@ from treeproof.model.columns import Label, Value
 from treeproof.query.context import Instance, Setting
 from treeproof.query.oracle import Entailed, Refuted, Stays
 from treeproof.query.tally import Statistics
-from treeproof.questions.result import Result, _card, _under, as_plain
+from treeproof.questions.result import Result, Role, as_plain, under
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,25 +44,33 @@ class Verdict(Result):
             raise ValueError("Whether the features force the prediction was not decided in time; see .holds.")
         return self.holds
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The answer, with what shows it."""
         if self.holds is None:
             return "Not decided: the time was up."
         if self.holds:
             are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
             proved = f"Proved: {are} the prediction {self.label}."
-            return proved + _under(self.constraints)
+            return proved + under(self.constraints)
         kept = (
             "with this 1 feature kept" if len(self.features) == 1 else f"with these {len(self.features)} features kept"
         )
         return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
 
+    @property
+    def title_role(self) -> Role:
+        """Whether the statement is proved, refuted or open."""
+        return "open" if self.holds is None else "proved" if self.holds else "refuted"
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is known if the features force the prediction."""
+        return self.holds is not None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "verdict", **as_plain(self)}
-
-    def _repr_html_(self) -> str:
-        given = {None: "Not decided", True: f"{self.label}, forced", False: f"{self.label}, not forced"}[self.holds]
-        return _card(given, [], str(self))
 
 
 def judge(setting: Setting, instance: Instance, features: Iterable[str | int], timeout: float | None) -> Verdict:

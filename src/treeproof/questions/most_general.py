@@ -14,13 +14,14 @@ from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.coverage import Coverage, locate_rows
 from treeproof.questions.result import (
+    Line,
     Result,
     Scales,
-    _card,
-    _near_ties,
-    _under,
     as_plain,
     but_missing,
+    lines_of,
+    near_ties,
+    under,
 )
 from treeproof.search.inflation import widen
 from treeproof.search.most_general import most_general
@@ -64,15 +65,24 @@ class MostGeneral(Result):
     constraints: tuple[str, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
 
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *(f"  {condition}" for condition in self.rule), self._claim()])
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The label, and whether anything is needed for it."""
         return f"{self.label}, {'whenever' if self.rule else 'whatever the input'}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The conditions, and what is proved of them."""
+        return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", self._claim())]
+
+    @property
+    def decided(self) -> bool:
+        """Whether no rule covers more rows, and no condition can be widened."""
+        return self.status == "optimal" and (self.widest or not self.rule)
 
     def _claim(self) -> str:
         if not self.rule:
-            return f"Proved: the forest gives every input this label.{_under(self.constraints)}"
+            return f"Proved: the forest gives every input this label.{under(self.constraints)}"
         proved = f"Proved: whatever satisfies this gets the label {self.label}. It covers {self.coverage}; "
         proved += "no rule around this row that forces the label covers more"
         if self.status == "sound":
@@ -80,7 +90,7 @@ class MostGeneral(Result):
         proved += f", and no condition can be widened{but_missing(self.rule)}." if self.widest else "."
         if self.status == "sound" or not self.widest:
             proved += " The time was up."
-        return f"{proved}{_near_ties(self.stats)}{_under(self.constraints)}"
+        return f"{proved}{near_ties(self.stats)}{under(self.constraints)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
@@ -94,9 +104,6 @@ class MostGeneral(Result):
         from treeproof.show import plots
 
         return plots.explanation(self, data, ax)
-
-    def _repr_html_(self) -> str:
-        return _card(self._title(), [str(condition) for condition in self.rule], self._claim())
 
 
 def generalise(setting: Setting, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:

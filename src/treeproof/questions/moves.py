@@ -24,9 +24,9 @@ from treeproof.model.columns import LEAF, Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.query.context import Instance, Setting
 from treeproof.query.oracle import Refuted
-from treeproof.questions.result import Changed
-from treeproof.search.closest import Costs
-from treeproof.space.domains import Cells, Domain
+from treeproof.questions.changes import Changed, changes_between
+from treeproof.search.closest import CellCosts
+from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Interval, rounded
 from treeproof.space.region import Region, Restriction, numeric_restriction
@@ -64,7 +64,7 @@ class Moves:
         limits = [limit for f, limit in self.limits.items() if point[f] != home[f]]
         return Region(space, limits).row(point, near=self.instance.row)
 
-    def costs(self, features: Iterable[int], *, stay: bool) -> tuple[Costs, Fraction]:
+    def costs(self, features: Iterable[int], *, stay: bool) -> tuple[CellCosts, Fraction]:
         """Return the distances of each cell that these features may take, in whole units, and the unit.
 
         `stay` says whether a feature may stay in its own cell, at no cost.
@@ -112,18 +112,12 @@ class Moves:
         setting, before, point = self.setting, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = setting.evaluated(row, answer.label)
-        changes = {}
-        for f, feature in enumerate(setting.space.features):
-            if point[f] == self.instance.point[f]:
-                continue
+        changes = changes_between(setting.space, before, row, written)
+        for f in changes:
             if f in self.limits and not _keeps(setting, self.limits[f], row, written):
                 raise InternalError(
                     f"The witness {row.tolist()} breaks the limit {self.limits[f].text!r}; please report this."
                 )
-            after = written.get(feature.columns[0])
-            short = after is None or after == float(setting.forest.floats.shortest(after))
-            text = feature.show(row) if short else repr(after)
-            changes[f] = Changed(feature.name, feature.show(before), text)
         return Reached(
             tuple(
                 value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(values)
@@ -172,7 +166,7 @@ def make_moves(
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
-        free.append(joined(cells | {home}, setting.cells.ordered[f]))
+        free.append(as_domain(cells | {home}, setting.cells.ordered[f]))
     scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
     return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
 
@@ -183,12 +177,6 @@ def as_float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-
-
-def joined(cells: frozenset[int], ordered: bool) -> Domain:
-    """Return the cells of a feature as a range, if it is ordered and they are one."""
-    filled = range(min(cells), max(cells) + 1)
-    return filled if ordered and len(filled) == len(cells) else cells
 
 
 def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: str) -> dict[int, Any]:

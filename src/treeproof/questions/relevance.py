@@ -14,7 +14,8 @@ from treeproof.proof.certificate import Certificate, certify, certify_change
 from treeproof.query.context import Instance, Setting, deadline_after
 from treeproof.query.oracle import Refuted, Stays, fix
 from treeproof.query.tally import Statistics
-from treeproof.questions.result import Changed, Result, _card, _near_ties, _under, as_plain
+from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.result import Line, Result, as_plain, lines_of, near_ties, under
 from treeproof.search.relevance import Relevances, find_relevances
 
 Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
@@ -115,10 +116,19 @@ class Relevance(Result):
     def _graded(self, grade: Grade) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.grades if entry.grade == grade)
 
-    def __str__(self) -> str:
-        return "\n".join([f"{self.label}, for which", *(f"  {line}" for line in self._lines()), self._claim()])
+    @property
+    def title(self) -> str:
+        """The label."""
+        return f"{self.label}, for which"
 
-    def _lines(self) -> list[str]:
+    @property
+    def decided(self) -> bool:
+        """Whether every feature has its grade."""
+        return self.status == "complete"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The features of each grade, and how many there are."""
         shown = [
             f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {entry.witness_label})"
             for entry in self.grades
@@ -126,20 +136,18 @@ class Relevance(Result):
         ]
         groups = {"necessary": shown, "relevant": self.relevant, "irrelevant": self.irrelevant}
         groups["not decided"] = self.unknown
-        return [f"{title}: {', '.join(names)}" for title, names in groups.items() if names]
+        graded = [f"{title}: {', '.join(names)}" for title, names in groups.items() if names]
+        return [*lines_of("row", graded), Line("proved" if self.decided else "open", self._claim())]
 
     def _claim(self) -> str:
         every, some, none = len(self.necessary), len(self.relevant), len(self.irrelevant)
         known = f"in every explanation {every} of {self.n_features} features, in some {some}, in none {none}"
         late = f" The time was up before {len(self.unknown)} of them were decided." if self.unknown else ""
-        return f"Proved: {known}.{late}{_under(self.constraints)}{_near_ties(self.stats)}"
+        return f"Proved: {known}.{late}{under(self.constraints)}{near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "relevance", **as_plain(self)}
-
-    def _repr_html_(self) -> str:
-        return _card(f"{self.label}, for which", self._lines(), self._claim())
 
 
 def grade(setting: Setting, instance: Instance, timeout: float | None) -> Relevance:
@@ -186,8 +194,7 @@ def _grade(setting: Setting, instance: Instance, found: Relevances, f: int) -> F
 
 
 def _necessary(setting: Setting, instance: Instance, answer: Refuted, f: int) -> FeatureRelevance:
-    feature = setting.space.features[f]
+    space = setting.space
     witness, label = setting.witness(instance.row, answer)
-    after = setting.space.row(answer.witness, near=instance.row)
-    change = Changed(feature.name, feature.show(instance.row), feature.show(after))
-    return FeatureRelevance(f, feature.name, "necessary", None, witness, label, change)
+    changes = changes_between(space, instance.row, space.row(answer.witness, near=instance.row))
+    return FeatureRelevance(f, space.names[f], "necessary", None, witness, label, changes[f])

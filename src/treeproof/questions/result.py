@@ -1,14 +1,16 @@
-"""Results: frozen, printable, serialisable. What they say is never more than what was proved."""
+"""The contract of results: frozen, printable, serialisable. What they say is never more than what was proved.
+
+Text, notebook card, terminal, exit code and report come from the fields of `Result`; nothing reads a text back.
+"""
 
 from __future__ import annotations
 
-import html
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from treeproof.errors import UnsupportedQueryError
 from treeproof.model.columns import Column
@@ -21,14 +23,132 @@ if TYPE_CHECKING:
     from treeproof.questions.abductive import Abductive
     from treeproof.questions.contrastive import Contrastive
 
+Role = Literal["title", "condition", "change", "row", "more", "note", "proved", "refuted", "open"]
+"""What a line is: a title, an item of a list (`ITEMS`), a remark, or a statement (`STATEMENTS`).
 
-class Result:
-    """What results have in common: in a list or at a prompt they show what they print, on one line."""
+A statement is proved, refuted, or open: then a deadline came before all of it was decided.
+"""
+
+ITEMS: frozenset[Role] = frozenset({"condition", "change", "row", "more"})
+STATEMENTS: frozenset[Role] = frozenset({"proved", "refuted", "open"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a result and what it is; `hint` says how to see what a line of the role ``"more"`` leaves out."""
+
+    role: Role
+    text: str
+    hint: str = ""
+
+    @property
+    def is_item(self) -> bool:
+        """Whether the line is one of a list."""
+        return self.role in ITEMS
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether the line says what is proved, refuted or open."""
+        return self.role in STATEMENTS
+
+    def __str__(self) -> str:
+        return f"{self.text}; {self.hint}" if self.hint else self.text
+
+
+def lines_of(role: Role, items: Iterable[Any]) -> list[Line]:
+    """Return a line of this role for each item."""
+    return [Line(role, str(item)) for item in items]
+
+
+def aligned(rows: Sequence[Sequence[str]], sides: str, gap: int = 3) -> list[str]:
+    """Return each row of a table as a line; `sides` has a ``<`` or ``>`` for each column.
+
+    >>> aligned([("a", "10"), ("bcd", "9")], "<>")
+    ['a     10', 'bcd    9']
+    """
+    widths = [max(len(row[column]) for row in rows) for column in range(len(sides))]
+    return [
+        (" " * gap).join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+class Result(ABC):
+    """What every result says: a title, lines, whether all that was asked for is decided, and its data.
+
+    Text, card and terminal show `parts`, if a result is made of others, then `title` and `lines`. A command exits with
+    0 only if its results are `decided`.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> why = tp.Explainer(forest).abductive(patient)
+    >>> why.title, why.decided, [line.role for line in why.lines]
+    ('Yes, because', True, ['condition', 'condition', 'proved'])
+    >>> why.claim
+    'Proved: these 2 of 4 features force the prediction; none of them can be dropped.'
+    """
 
     __slots__ = ()
 
+    indent: ClassVar[str] = "  "
+    """What the text of an item begins with."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the result is about, on one line."""
+
+    @property
+    def title_role(self) -> Role:
+        """What the title is, if it is a statement already."""
+        return "title"
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What stands below the title."""
+        return ()
+
+    @property
+    def parts(self) -> Sequence[Result]:
+        """The results that this one is made of and shows, numbered, before its own title."""
+        return ()
+
+    @property
+    def claim(self) -> str:
+        """The sentences that say what is proved or refuted, and what a deadline left open."""
+        return "\n".join(line.text for line in [Line(self.title_role, self.title), *self.lines] if line.is_statement)
+
+    @property
+    @abstractmethod
+    def decided(self) -> bool:
+        """Whether everything that was asked for is decided; otherwise a deadline, or an error, left something open."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
+
+    def written(self) -> Iterator[tuple[Line, str]]:
+        """Yield every line, and what stands before it in a text."""
+        for i, part in enumerate(self.parts, start=1):
+            (title, _), *others = part.written()
+            yield replace(title, text=f"{i}. {title.text}"), ""
+            yield from others
+        yield Line(self.title_role, self.title), ""
+        for line in self.lines:
+            yield line, self.indent if line.is_item else ""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{before}{line}" for line, before in self.written())
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {' | '.join(line.strip() for line in str(self).splitlines())}>"
+        return f"<{type(self).__name__}: {' | '.join(str(line).strip() for line, _ in self.written())}>"
+
+    def _repr_html_(self) -> str:
+        from treeproof.show.card import card
+
+        return card(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep everything in a file or another process but the way to the proof, which holds the whole explainer.
@@ -62,41 +182,13 @@ class Scales:
         return replace(self, features=features)
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One feature's value before and after, as text.
-
-    Examples
-    --------
-    >>> import treeproof as tp
-    >>> forest, patient = tp.examples.heart_disease()
-    >>> change = tp.Explainer(forest).contrastive(patient).changes[0]
-    >>> change.name, change.before, change.after
-    ('chest-pain', '1', '0.5')
-    """
-
-    name: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.before} -> {self.after}"
+def is_least(result: Abductive | Contrastive) -> bool:
+    """Return whether a set is as small as was asked for: minimal, or minimum if the smallest set was asked for."""
+    return result.status == "minimum" or (result.status == "minimal" and result.lower_bound is None)
 
 
-def is_open(result: Abductive | Contrastive) -> bool:
-    """Return whether the result says that the time was up: something that was asked for is not decided."""
-    if result.status in ("sound", "unknown"):
-        return True
-    if result.status == "minimal" and result.lower_bound is not None:
-        return True  # a minimum was looked for
-    from treeproof.questions.abductive import Abductive
-
-    if isinstance(result, Abductive):
-        return result.inflated and not result.widest
-    return result.distance is not None and not result.closest
-
-
-def _certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
+def certified(certify: Callable[[float | None], Any] | None, timeout: float | None) -> Any:
+    """Return a result's certificate; UnsupportedQueryError if it has none."""
     if certify is None:
         raise UnsupportedQueryError(
             "There is a certificate for a reason, and for a minimal change that was found without limits, of the "
@@ -113,7 +205,8 @@ def _restored(kind: type, values: tuple[Any, ...]) -> Any:
     return result
 
 
-def _under(constraints: Sequence[str]) -> str:
+def under(constraints: Sequence[str]) -> str:
+    """Return the sentence that names the constraints of a proof, if it uses any."""
     return f" The proof uses: {'; '.join(constraints)}." if constraints else ""
 
 
@@ -139,21 +232,24 @@ def plain(number: Fraction | None) -> int | float | None:
     return float(number)
 
 
-def _plain_costs(result: Abductive | Contrastive) -> dict[str, int | float | None]:
+def plain_costs(result: Abductive | Contrastive) -> dict[str, int | float | None]:
+    """Return what a set costs, and the bound of that, for JSON."""
     return {"cost": plain(result.cost), "lower_bound": plain(result.lower_bound)}
 
 
-def _at(cost: Fraction | None) -> str:
+def at_cost(cost: Fraction | None) -> str:
+    """Return what a set costs, in words, if costs were stated."""
     return "" if cost is None else f", at a cost of {plain(cost)},"
 
 
-def _no_less(result: Abductive | Contrastive) -> str | None:
+def no_less(result: Abductive | Contrastive) -> str | None:
+    """Return that no smaller or cheaper set does, if that is proved."""
     if result.status != "minimum":
         return None
     return f"no {'smaller' if result.cost is None else 'cheaper'} set does"
 
 
-def _perhaps_less(result: Abductive | Contrastive) -> str:
+def perhaps_less(result: Abductive | Contrastive) -> str:
     """Return what is known of smaller or cheaper sets, if these were looked for until the deadline."""
     if result.status == "minimum" or result.lower_bound is None:
         return ""
@@ -168,42 +264,8 @@ def but_missing(rule: Sequence[Condition]) -> str:
     return ", but perhaps by missing values" if any(condition.missing is False for condition in rule) else ""
 
 
-def _near_ties(stats: Statistics) -> str:
+def near_ties(stats: Statistics) -> str:
+    """Return how sums closer than rounding were decided, if any were met."""
     if not stats.near_ties:
         return ""
     return " (Sums closer than rounding were met; they were decided as scikit-learn does with n_jobs=None.)"
-
-
-# Colours are those of the page, so that a card stands on light and dark ones.
-_CARD = (
-    "border:1px solid currentColor;border-left-width:4px;border-radius:6px;padding:.6em 1em;margin:.3em 0;"
-    "display:inline-block;max-width:60em;box-sizing:border-box;overflow-wrap:anywhere;text-align:left;"
-    "background:transparent;color:inherit"
-)
-_CODE = "font-family:monospace;white-space:pre-wrap;background:transparent;color:inherit;padding:0;border:0"
-
-
-def _card(title: str, lines: Sequence[str], foot: str) -> str:
-    """Return a result as HTML: its title, a list, and what is proved; indented lines of `foot` are a list, too."""
-    parts = [f"<b>{html.escape(_visible(title))}</b>", _items(lines)]
-    said = foot.splitlines()
-    for indented, group in itertools.groupby(said, key=lambda line: line.startswith("  ")):
-        texts = [line.strip() for line in group]
-        if indented:
-            parts.append(_items(texts))
-        else:
-            parts += [f'<p style="margin:.3em 0 0;font-size:.9em">{html.escape(_visible(text))}</p>' for text in texts]
-    name = html.escape(_visible(title), quote=True)
-    return f'<div class="treeproof" role="group" aria-label="{name}" style="{_CARD}">{"".join(parts)}</div>'
-
-
-def _items(lines: Sequence[str]) -> str:
-    if not lines:
-        return ""
-    items = (f'<li><code style="{_CODE}">{html.escape(_visible(line))}</code></li>' for line in lines)
-    return f'<ul style="margin:.4em 0;padding-left:1.4em">{"".join(items)}</ul>'
-
-
-def _visible(text: str) -> str:
-    """Return text without characters that do not print: some of them turn the order of what follows."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

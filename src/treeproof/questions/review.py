@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +15,8 @@ from treeproof.query.context import Instance, Setting
 from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
-from treeproof.questions.result import Changed, Result, _card, _near_ties, _under, as_plain
+from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.result import Line, Result, Role, as_plain, lines_of, near_ties, under
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.space.domains import Cells
 from treeproof.space.region import Region, Restriction, at_home, read_conditions
@@ -61,7 +61,7 @@ class Repair:
             proved += ". Not yet minimal, the time was up: perhaps fewer or wider conditions would do"
         elif self.rule:
             proved += f"; {'none of them' if several else 'it'} {'can' if several else 'cannot'} be dropped"
-        return f"{proved}.{_under(self.constraints)}"
+        return f"{proved}.{under(self.constraints)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,35 +111,46 @@ class Review(Result):
             raise ValueError("Whether the conditions force the label was not decided in time; see .holds.")
         return self.holds
 
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *(f"  {line}" for line in self._given()), *self._claims()])
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """Whether the conditions force the label."""
         if self.holds is None:
             return f"Not decided, the time was up: whether these conditions force {self.label}"
         verdict = "Right: these conditions force" if self.holds else "Wrong: these conditions do not force"
         return f"{verdict} {self.label}"
 
-    def _given(self) -> Sequence[str]:
-        return self.conditions or ("none at all",)
+    @property
+    def title_role(self) -> Role:
+        """Whether the conditions are right, wrong or not decided."""
+        return "open" if self.holds is None else "proved" if self.holds else "refuted"
 
-    def _claims(self) -> list[str]:
-        lines = []
+    @property
+    def decided(self) -> bool:
+        """Whether it is known if the conditions force the label, which of them are needed, and what would."""
+        return self.status == "proved"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The conditions, what is proved of them, a counterexample, and conditions that are right."""
+        lines = lines_of("condition", self.conditions or ["none at all"])
         if self.applies is False:
-            lines.append("The row does not satisfy them: they are not about it.")
+            lines.append(Line("note", "The row does not satisfy them: they are not about it."))
         if self.holds:
-            lines.append(self._needed())
+            lines.append(Line("open" if self.minimal is None else "proved", self._needed()))
         if self.counterexample is not None:
             values = ", ".join(str(change) for change in self.changes) or str(list(self.counterexample))
-            lines.append(f"Counterexample: {self.counterexample_label}, with {values}.")
+            lines.append(Line("note", f"Counterexample: {self.counterexample_label}, with {values}."))
         if self.repair is not None and (self.repair.dropped or self.repair.tightened or self.repair.added):
             lines += [
-                "Enough:" if self.holds and self.applies is not False else "Repaired:",
-                *(f"  {line}" for line in self.repair.rule or ["whatever the input"]),
-                self.repair.claim(self.label) + _near_ties(self.stats),
+                Line("note", "Enough:" if self.holds and self.applies is not False else "Repaired:"),
+                *lines_of("condition", self.repair.rule or ["whatever the input"]),
+                Line(
+                    "proved" if self.repair.status == "minimal" else "open",
+                    self.repair.claim(self.label) + near_ties(self.stats),
+                ),
             ]
         elif self.status == "sound":
-            lines.append("Not everything was decided: the time was up.")
+            lines.append(Line("open", "Not everything was decided: the time was up."))
         return lines
 
     def _needed(self) -> str:
@@ -149,14 +160,11 @@ class Review(Result):
         elif self.redundant:
             each = "This one" if len(self.redundant) == 1 else "Any one of these"
             needed = f" {each} can be dropped: {', '.join(self.redundant)}."
-        return f"Proved.{_under(self.constraints)}{needed}{_near_ties(self.stats)}"
+        return f"Proved.{under(self.constraints)}{needed}{near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "review", **as_plain(self)}
-
-    def _repr_html_(self) -> str:
-        return _card(self._title(), self._given(), "\n".join(self._claims()))
 
 
 def review(setting: Setting, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:
@@ -318,7 +326,7 @@ class _Case:
 
     def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...]]:
         """Return an input that satisfies the conditions as they are written, its label, and how it differs."""
-        setting, space = self.setting, self.setting.space
+        setting = self.setting
         point, label = self._nearer(answer)
         row, written = self.region.row(point, self.row)
         shown, named = setting.evaluated(row, label)
@@ -329,16 +337,8 @@ class _Case:
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:
             return values, named, ()
-        changes = []
-        for feature in space.features:
-            columns = list(feature.columns)
-            if not np.array_equal(row[columns], self.row[columns], equal_nan=True):
-                after = feature.show(row)
-                stated = written.get(columns[0])
-                if stated is not None and stated != float(setting.forest.floats.shortest(float(row[columns[0]]))):
-                    after = f"{stated!r}, which the model reads as {after}"
-                changes.append(Changed(feature.name, feature.show(self.row), after))
-        return values, named, tuple(changes)
+        changes = changes_between(setting.space, self.row, row, written, readings=True)
+        return values, named, tuple(changes.values())
 
     def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
         """Return the witness with each feature back at home that need not have left it, and its label."""

@@ -6,9 +6,8 @@ import math
 import sys
 import time
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
@@ -16,28 +15,25 @@ from treeproof.query.cache import Memory
 from treeproof.query.context import Setting
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
-from treeproof.questions.moves import Moves, as_float, joined
-from treeproof.questions.result import Changed, Result, Scales, _card, _near_ties, as_plain
-from treeproof.search.closest import Closest, Costs, closest, closest_maximum
-from treeproof.search.minimal import contrastive
-from treeproof.search.minimum import minimum_contrastive
-
-Norm = Literal["linf", "l1", "l0"]
+from treeproof.questions.changes import Changed
+from treeproof.questions.moves import Moves, as_float
+from treeproof.questions.norms import NORMS, NormName
+from treeproof.questions.result import Line, Result, Scales, as_plain, lines_of, near_ties
+from treeproof.search.closest import CellCosts, Closest
 
 
 def measure(
-    setting: Setting, moves: Moves, norm: Norm, target: Any, ordering: list[int], timeout: float | None
+    setting: Setting, moves: Moves, norm: NormName, target: Any, ordering: list[int], timeout: float | None
 ) -> Robustness:
     """Return the distance of the nearest input with another label, or bounds of it at the deadline."""
-    if norm not in get_args(Norm):
-        raise InputError(f"The 'norm' parameter must be one of {get_args(Norm)}. Got {norm!r} instead.")
-    if norm == "l0" and moves.scales:
-        raise InputError("A scale has no meaning for norm='l0', which counts changed features. Leave it out.")
+    if norm not in tuple(NORMS):
+        raise InputError(f"The 'norm' parameter must be one of {tuple(NORMS)}. Got {norm!r} instead.")
+    by = NORMS[norm]
+    costs, unit = by.costs(moves)
     start = time.perf_counter()
     memory = setting.memory(moves.instance, setting.claim(moves.instance, target), timeout)
-    costs, unit = _costs(moves, norm)
     answer = memory.ask(frozenset())
-    found = _search(memory, norm, costs, ordering, answer) if isinstance(answer, Refuted) else None
+    found = by.search(memory, costs, ordering, answer) if isinstance(answer, Refuted) else None
     if found is not None:
         bound: int | None = found.bound
     else:
@@ -47,48 +43,16 @@ def measure(
     return _result(setting, moves, norm, target, found, proved, nearest, setting.statistics(memory, start))
 
 
-def _costs(moves: Moves, norm: Norm) -> tuple[Costs, Fraction]:
-    """Return the distances of all cells, in whole units, and the unit."""
-    features = range(len(moves.free))
-    if norm != "l0":
-        return moves.costs(features, stay=True)
-    home = moves.instance.point
-    return {f: {cell: int(cell != home[f]) for cell in moves.free[f]} for f in features}, Fraction(1)
-
-
-def _nearest_cell(memory: Memory, costs: Costs) -> int | None:
+def _nearest_cell(memory: Memory, costs: CellCosts) -> int | None:
     """Return the least distance at which anything leaves the instance's own cells: closer, nothing can change."""
     others = (cost for f, cells in costs.items() for cell, cost in cells.items() if cell != memory.point[f])
     return min(others, default=None)
 
 
-def _search(memory: Memory, norm: Norm, costs: Costs, ordering: list[int], answer: Refuted) -> Closest:
-    if norm == "linf":
-        return _with_few_changes(memory, costs, ordering, closest_maximum(memory, costs, answer))
-    if norm == "l0":
-        fewest = minimum_contrastive(memory, ordering, dict.fromkeys(memory.features, 1), answer)
-        return Closest(fewest.found.witness, len(fewest.found.features), max(fewest.bound, 1))
-    # The closest witness of a minimal change is soon found and good to begin with.
-    change = contrastive(memory, ordering, answer)
-    inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != memory.point[f]} for f in change.features}
-    return closest(memory, costs, closest(memory, inside, change.witness).witness)
-
-
-def _with_few_changes(memory: Memory, costs: Costs, ordering: list[int], found: Closest) -> Closest:
-    """Return a witness that is as close in the largest change, and of which no change can be left out."""
-    near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
-    free = [joined(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
-    inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
-    inside.counts = memory.counts
-    witness = contrastive(inside, ordering, found.witness).witness
-    cost = max(costs[f][witness.witness[f]] for f in costs)
-    return Closest(witness, cost, found.bound)
-
-
 def _result(
     setting: Setting,
     moves: Moves,
-    norm: Norm,
+    norm: NormName,
     target: Any,
     found: Closest | None,
     proved: Fraction | None,
@@ -96,10 +60,8 @@ def _result(
     stats: Statistics,
 ) -> Robustness:
     reached = moves.reach(found.witness) if found else None
-    if found:
-        parts = moves.distances(found.witness)
-        if {"linf": max(parts), "l1": sum(parts), "l0": len(parts)}[norm] != nearest:
-            raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
+    if found and NORMS[norm].distance(moves.distances(found.witness)) != nearest:
+        raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
     return Robustness(
         label=setting.labels[moves.instance.label],
         norm=norm,
@@ -146,7 +108,7 @@ class Robustness(Result):
     """
 
     label: Label
-    norm: Norm
+    norm: NormName
     proved_exact: Fraction | None
     nearest_exact: Fraction | None
     witness: tuple[Value, ...] | None
@@ -169,31 +131,36 @@ class Robustness(Result):
         """The distance of the nearest flip found, rounded up; infinite if there is none."""
         return math.inf if self.nearest_exact is None else -_down(-self.nearest_exact)
 
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *(f"  {change}" for change in self.changes), self._claim()])
-
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The label of the nearest flip found, or that there is none."""
         if self.witness is None:
             return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
         return f"{self.witness_label} instead of {self.label}, if"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The changes of the nearest flip found, and the distances."""
+        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the distance of the nearest flip is known, or that there is none."""
+        return self.status in ("exact", "constant")
 
     def _claim(self) -> str:
         if self.proved_exact is None:
             every = "every input of the space keeps the label"
             return f"Proved: {every if self.target is None else f'no input of the space gets the label {self.target}'}."
-        if self.norm == "l0":
-            where = f"that changes fewer than {self.proved_exact} of {self.n_features} features"
-            this = f"this one changes {self.nearest_exact}"
-        else:
-            where = f"at a distance below {_text(self.proved_exact, ROUND_FLOOR)}"
-            this = f"this one is within {_text(self.nearest_exact or Fraction(0), ROUND_CEILING)}"
+        norm = NORMS[self.norm]
+        where = norm.below(self.proved_exact, self.n_features)
         stays = f"every input {where} keeps the label"
         proved = f"Proved: {stays if self.target is None else f'no input {where} gets the label {self.target}'}"
-        unit = "" if self.norm == "l0" else f" Distance: {_MEANING[self.norm]}."
+        end = f"{norm.remark}{near_ties(self.stats)}"
         if self.nearest_exact is None:
-            return f"{proved}. The time was up before one was found that does not.{unit}{_near_ties(self.stats)}"
+            return f"{proved}. The time was up before one was found that does not.{end}"
         late = "" if self.status == "exact" else " Perhaps there is a nearer one, the time was up."
-        return f"{proved}; {this}.{late}{unit}{_near_ties(self.stats)}"
+        return f"{proved}; this one {norm.reached(self.nearest_exact)}.{late}{end}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON: exact distances as text, and None for infinite ones."""
@@ -210,12 +177,6 @@ class Robustness(Result):
 
         return plots.changes(self, data, ax)
 
-    def _repr_html_(self) -> str:
-        return _card(self._title(), [str(change) for change in self.changes], self._claim())
-
-
-_MEANING = {"linf": "the largest scaled change of a feature", "l1": "the sum of the scaled changes"}
-
 
 def _down(value: Fraction) -> float:
     """Return the largest float that is not above the value."""
@@ -223,9 +184,3 @@ def _down(value: Fraction) -> float:
     if nearest == math.inf:
         return sys.float_info.max
     return nearest if nearest == -math.inf or Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-def _text(value: Fraction, rounding: str) -> str:
-    """Return the value in six digits, rounded as told."""
-    digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{digits.normalize():f}" if -6 < digits.adjusted() < 12 else str(digits)

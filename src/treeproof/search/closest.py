@@ -24,7 +24,7 @@ from treeproof.query.cache import Memory
 from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
 from treeproof.space.domains import Domain
 
-Costs = Mapping[int, Mapping[int, int]]
+CellCosts = Mapping[int, Mapping[int, int]]
 """Feature to cell to cost: the features that may change, the cells that each may take, and what each cell costs.
 
 Costs are at least 0. Boxes are fewest where that of an ordered feature does not fall with the distance from the
@@ -49,7 +49,7 @@ class Closest:
         return self.bound == self.cost
 
 
-def closest(memory: Memory, costs: Costs, witness: Refuted) -> Closest:
+def closest(memory: Memory, costs: CellCosts, witness: Refuted) -> Closest:
     """Return the cheapest witness that changes no feature but those of `costs`, to no cell but those named there.
 
     `witness` is one such. At the deadline it is the cheapest one known.
@@ -77,7 +77,7 @@ def closest(memory: Memory, costs: Costs, witness: Refuted) -> Closest:
     return Closest(best, least, least)
 
 
-def closest_maximum(memory: Memory, costs: Costs, witness: Refuted) -> Closest:
+def closest_maximum(memory: Memory, costs: CellCosts, witness: Refuted) -> Closest:
     """Return what `closest` does, with the largest of the features' costs, not their sum, as the cost of a witness.
 
     Each feature may stay in the instance's own cell, at the cost 0; every other cell must cost more.
@@ -152,7 +152,7 @@ def _falls_then_rises(costs: list[int]) -> bool:
 class _Search:
     """What the steps of one search share."""
 
-    def __init__(self, memory: Memory, costs: Costs) -> None:
+    def __init__(self, memory: Memory, costs: CellCosts) -> None:
         self.memory = memory
         self.lines = [_Line(f, costs[f], memory.forest.ordered[f]) for f in sorted(costs)]
         self.everything: Box = tuple((0, len(line.cells) - 1) for line in self.lines)

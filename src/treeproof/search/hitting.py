@@ -39,9 +39,9 @@ class HittingSets:
         self.bound = 0
         self._deadline = deadline
         self._chart = Chart(costs, deadline=deadline, solver=_SOLVER)
-        self._wishes = {-(f + 1): cost for f, cost in costs.items() if cost}
-        self._chart.favour(self._wishes)
-        self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of the wishes that are outputs, with their place
+        self._soft = {-(f + 1): cost for f, cost in costs.items() if cost}
+        self._chart.favour(self._soft)
+        self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of soft literals that are outputs, with their place
         self._top = max(costs, default=0) + 1
 
     def __enter__(self) -> HittingSets:
@@ -63,7 +63,7 @@ class HittingSets:
     def cheapest(self, below: int | None = None) -> frozenset[int] | None:
         """Return the cheapest hitting set, or None if each costs `below` or more; TimeoutError at the deadline."""
         while below is None or self.bound < below:
-            if self._chart.solve(list(self._wishes)):
+            if self._chart.solve(list(self._soft)):
                 return self._chart.features()
             self._give_in(self._smaller(self._chart.core()))
             if expired(self._deadline):
@@ -76,32 +76,32 @@ class HittingSets:
             core = self._chart.core()
         if len(core) > _LARGEST:
             return core
-        for wish in sorted(core, key=lambda wish: self._wishes[wish]):
-            rest = [other for other in core if other != wish]
+        for literal in sorted(core, key=lambda literal: self._soft[literal]):
+            rest = [other for other in core if other != literal]
             if len(rest) < len(core) and self._chart.refutes(rest, _EFFORT):
                 core = self._chart.core()
         return core
 
     def _give_in(self, core: list[int]) -> None:
-        """Replace wishes that cannot all come true by those of which more can."""
-        weight = min(self._wishes[wish] for wish in core)
+        """Replace soft literals that cannot all hold by those of which more can."""
+        weight = min(self._soft[literal] for literal in core)
         self.bound += weight
-        for wish in core:
-            self._wishes[wish] -= weight
-            if not self._wishes[wish]:
-                del self._wishes[wish]
-            if wish in self._counters:
-                counter, place = self._counters[wish]
-                self._wish_for(counter, place + 1, weight)
+        for literal in core:
+            self._soft[literal] -= weight
+            if not self._soft[literal]:
+                del self._soft[literal]
+            if literal in self._counters:
+                counter, place = self._counters[literal]
+                self._add_soft(counter, place + 1, weight)
         if len(core) > 1:
-            counter = ITotalizer([-wish for wish in core], ubound=1, top_id=self._top)
+            counter = ITotalizer([-literal for literal in core], ubound=1, top_id=self._top)
             self._top = counter.top_id
             for clause in counter.cnf.clauses:
                 self._chart.add(clause)
-            self._wish_for(counter, 1, weight)
+            self._add_soft(counter, 1, weight)
 
-    def _wish_for(self, counter: ITotalizer, place: int, weight: int) -> None:
-        """Wish that no more than `place` of the counter's literals hold, if they are more."""
+    def _add_soft(self, counter: ITotalizer, place: int, weight: int) -> None:
+        """Prefer that no more than `place` of the counter's literals hold, if they are more."""
         if place == len(counter.lits):
             return
         if place > counter.ubound:
@@ -109,6 +109,6 @@ class HittingSets:
             self._top = max(self._top, counter.top_id)
             for clause in counter.cnf.clauses[-counter.nof_new :]:
                 self._chart.add(clause)
-        wish = -counter.rhs[place]
-        self._wishes[wish] = self._wishes.get(wish, 0) + weight
-        self._counters[wish] = counter, place
+        literal = -counter.rhs[place]
+        self._soft[literal] = self._soft.get(literal, 0) + weight
+        self._counters[literal] = counter, place

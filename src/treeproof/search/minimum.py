@@ -44,10 +44,10 @@ class Minimum(Generic[Found, Other]):
 
 def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, int]) -> Minimum[Sufficient, Change]:
     """Return a cheapest set of features that entails the claim; `costs` are positive, and given for every feature."""
-    dear_first = sorted(order, key=lambda f: -costs[f])
+    costliest_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(kept: Set) -> Sufficient:
-        return abductive(memory, dear_first, start=kept)
+        return abductive(memory, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int]) -> Change | None:
         answer = _ask(memory, kept)
@@ -60,18 +60,18 @@ def minimum_contrastive(
     memory: Memory, order: Sequence[int], costs: Mapping[int, int], witness: Refuted
 ) -> Minimum[Change, Sufficient]:
     """Return a cheapest set of features that refutes the claim when freed; `witness` shows that all features do."""
-    dear_first = sorted(order, key=lambda f: -costs[f])
+    costliest_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(freed: Set) -> Change:
         answer = _ask(memory, memory.features - freed)
         assert isinstance(answer, Refuted), "only sets that do are shrunk"
-        return contrastive(memory, dear_first, answer, freed)
+        return contrastive(memory, costliest_first, answer, freed)
 
     def missed(freed: Set, order: Sequence[int]) -> Sufficient | None:
         answer = _ask(memory, memory.features - freed)
         return None if isinstance(answer, Refuted) else abductive(memory, order, memory.features - freed)
 
-    return _minimum(memory, order, costs, contrastive(memory, dear_first, witness), shrink, missed)
+    return _minimum(memory, order, costs, contrastive(memory, costliest_first, witness), shrink, missed)
 
 
 def _minimum(

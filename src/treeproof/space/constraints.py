@@ -19,14 +19,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from treeproof.errors import InputError
 from treeproof.model.floats import FLOAT32, Floats
 from treeproof.space.grammar import Bounds, Choice, ParsedCondition, parse_rule
 
+if TYPE_CHECKING:
+    from treeproof.space.features import NumericKind
+
 Interval = tuple[float, float]
-Kind = Literal["binary", "ordinal", "real", "date"]
 
 _KIND = re.compile(r"(.+?)\s+is\s+(binary|ordinal|integer|real|date)", re.IGNORECASE)
 _THEN = re.compile(r"\s+then\s+", re.IGNORECASE)
@@ -54,7 +56,7 @@ class Constraint:
 class Declarations:
     """What a file says about the space: kinds of columns, and rules as text."""
 
-    kinds: Mapping[str | int, Kind]
+    kinds: Mapping[str | int, NumericKind]
     constraints: tuple[str, ...]
 
 
@@ -94,7 +96,7 @@ def read_declarations(path: str | Path) -> Declarations:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} must be a text file with one declaration on each line. Got: {error}.") from error
-    kinds: dict[str | int, Kind] = {}
+    kinds: dict[str | int, NumericKind] = {}
     rules: list[str] = []
     for line in (line.strip() for line in lines):
         if not line or line.startswith("#"):
@@ -106,7 +108,7 @@ def read_declarations(path: str | Path) -> Declarations:
         name, kind = declared[1].strip("`"), declared[2].lower()
         if name in kinds:
             raise InputError(f"{path} must give {name!r} one kind. Got two.")
-        kinds[name] = cast(Kind, "ordinal" if kind == "integer" else kind)
+        kinds[name] = cast("NumericKind", "ordinal" if kind == "integer" else kind)
     return Declarations(kinds, tuple(rules))
 
 

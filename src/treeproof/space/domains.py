@@ -10,3 +10,15 @@ Domain = range | frozenset[int]
 
 Clause = tuple[tuple[int, Domain], ...]
 """At least one of these features has its cell in the domain beside it."""
+
+
+def as_domain(cells: frozenset[int], ordered: bool) -> Domain:
+    """Return the cells of a feature as a range, if it is ordered and they are one.
+
+    >>> as_domain(frozenset({2, 3, 4}), ordered=True), as_domain(frozenset({2, 4}), ordered=True)
+    (range(2, 5), frozenset({2, 4}))
+    """
+    if not ordered or not cells:
+        return cells
+    filled = range(min(cells), max(cells) + 1)
+    return filled if len(filled) == len(cells) else cells

@@ -21,7 +21,7 @@ from treeproof.space.domains import Domain
 from treeproof.space.grammar import Choice, ParsedCondition
 
 NumericKind = Literal["binary", "ordinal", "real", "date"]
-Kind = Literal["binary", "ordinal", "real", "date", "categorical"]
+FeatureKind = Literal["binary", "ordinal", "real", "date", "categorical"]
 
 
 class Feature(Protocol):
@@ -32,7 +32,7 @@ class Feature(Protocol):
         """Name of the feature."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FeatureKind:
         """Kind of the feature."""
 
     @property

@@ -23,7 +23,7 @@ from treeproof.errors import InputError
 from treeproof.model.columns import Rows
 from treeproof.space.conditions import Condition, show_label
 from treeproof.space.constraints import intervals
-from treeproof.space.domains import Cells, Domain
+from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
 from treeproof.space.space import Space
@@ -82,7 +82,7 @@ class Region:
     def domains(self, full: Sequence[Domain]) -> tuple[Domain, ...]:
         """Return the cells that inputs of the region reach: of an ordered feature as a range, or a set with holes."""
         return tuple(
-            _domain(self._cells[f], isinstance(whole, range)) if f in self._cells else whole
+            as_domain(self._cells[f], isinstance(whole, range)) if f in self._cells else whole
             for f, whole in enumerate(full)
         )
 
@@ -241,13 +241,6 @@ def _group_column(space: Space, name: str) -> tuple[int, int, int]:
     column = space.forest.column_names.index(name)
     f = next(f for f, feature in enumerate(space.features) if column in feature.columns)
     return f, column, space.features[f].columns.index(column)
-
-
-def _domain(cells: frozenset[int], ordered: bool) -> Domain:
-    if not ordered or not cells:
-        return cells
-    filled = range(min(cells), max(cells) + 1)
-    return filled if len(filled) == len(cells) else cells
 
 
 def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:

@@ -59,7 +59,7 @@ def test_results_in_files(folder, capsys):
     assert [row["difference"] for row in rows] == ["reason", "label", "label"]
     assert (rows[0]["old_features"], rows[0]["new_features"]) == ("blocked-arteries; chest-pain", "chest-pain")
     code, out, _ = run(capsys, "old.json", "new.json", "d.csv", "--out", "c.json", "--json")
-    assert json.loads(out) == {"out": "c.json", "rows": 3, "relabelled": 2, "rereasoned": 1, "unknown": 0}
+    assert json.loads(out) == {"out": "c.json", "rows": 3, "relabelled": 2, "reason_changed": 1, "unknown": 0}
     assert [row["row"] for row in json.loads((folder / "c.json").read_text())] == [0, 1, 2]
 
 

@@ -9,8 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,6 @@ import treeproof as tp
 from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, main, report, train
 from treeproof.cli import enumerate as enumerate_
 from treeproof.cli.main import make_parser
-from treeproof.cli.options import undecided
 
 MODULES = [demo, train, explain, enumerate_, compare, report, check, encode, completion]
 QUESTIONS = {
@@ -85,26 +82,6 @@ def test_done_is_0(words, capsys):
 )
 def test_a_deadline_is_1(words, capsys):
     assert code_of([*words, "--timeout", "0"]) == codes.LATE == 1
-
-
-def test_every_result_that_says_the_time_was_up_is_1():
-    forest, patient = tp.examples.heart_disease()
-    explainer = tp.Explainer(forest)
-    why, change = explainer.abductive(patient, inflate=True), explainer.contrastive(patient)
-    rule = explainer.most_general(patient, [patient])
-    several = explainer.contrastives(patient, 1)
-    least = explainer.abductive(patient, minimum=True)
-    assert undecided([why, change, rule, several, least]) == 0
-    late = [
-        replace(why, widest=False),
-        replace(change, closest=False),
-        replace(rule, widest=False),
-        replace(several, changes=(replace(several.changes[0], closest=False),)),
-        replace(least, status="minimal", lower_bound=Fraction(1)),
-    ]
-    for result in late:
-        assert "time was up" in str(result)
-        assert undecided([result]) == 1
 
 
 @pytest.mark.parametrize(

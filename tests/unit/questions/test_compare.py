@@ -80,7 +80,7 @@ def test_arrays_lists_sparse_and_polars_rows(iris):
 def test_it_prints_a_short_table_and_becomes_json(iris, versions):
     found = tp.compare(*versions, iris[0])
     text = str(found)
-    assert text.startswith(f"150 rows: {len(found.relabelled)} with another label, {len(found.rereasoned)} with")
+    assert text.startswith(f"150 rows: {len(found.relabelled)} with another label, {len(found.reason_changed)} with")
     assert len(text.splitlines()) <= 23
     assert "more" in text
     plain = json.loads(json.dumps(found.to_dict()))

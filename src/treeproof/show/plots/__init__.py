@@ -74,7 +74,7 @@ def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | No
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['blocked-arteries', 'chest-pain']
     """
-    picture = Lines.of(result, len(result.rule), data, ax, why=str(result).partition("\n")[0])
+    picture = Lines.of(result, len(result.rule), data, ax, why=result.title)
     if not result.rule:
         return picture.nothing("whatever the input")
     start = _read(result, result.instance)
@@ -107,7 +107,7 @@ def changes(result: Contrastive | Robustness, data: Any = None, ax: Axes | None 
     >>> ax.get_title(loc="left")
     'No instead of Yes, if'
     """
-    picture = Lines.of(result, len(result.changes), data, ax, why=result._title())
+    picture = Lines.of(result, len(result.changes), data, ax, why=result.title)
     if not result.changes or result.witness is None:
         return picture.nothing("no change does" if result.witness is None else "no change is needed")
     before, after = _read(result, result.instance), _read(result, result.witness)
@@ -233,7 +233,7 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     first = "" if result.complete else "first "
     add_title(ax, f"{result.label}: the share of its {first}{result.n_abductive} explanations with each feature")
     left = len(ranked) - len(kept)
-    say(ax, result._claim() + (f" {left} features more, in at most {ranked[len(kept)][0]}." if left else ""))
+    say(ax, result.claim + (f" {left} features more, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax
 
 

@@ -243,7 +243,7 @@ class Lines:
                     "'data'."
                 )
             rows = as_rows(data, result._scales.columns, result._scales.floats)
-        return cls(new_axes(ax, max(n_lines, 1), each=0.85), n_lines, rows, why, result._claim())
+        return cls(new_axes(ax, max(n_lines, 1), each=0.85), n_lines, rows, why, result.claim)
 
     def nothing(self, text: str) -> Axes:
         """Say that there is nothing to draw; return the axes."""

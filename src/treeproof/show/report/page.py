@@ -25,7 +25,6 @@ from treeproof.model.columns import LEAF
 from treeproof.model.forest import Forest
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
-from treeproof.questions.result import is_open
 from treeproof.show import plots
 from treeproof.space.conditions import show_label
 from treeproof.space.features import NumericFeature, ValueFeature
@@ -115,7 +114,7 @@ class Filed:
         """Whether a deadline came before the answer, or its certificate, was complete."""
         if isinstance(self.result, TreeproofError):
             return False
-        return is_open(self.result) or (self.certificate is None and self.result.status in ("minimal", "minimum"))
+        return not self.result.decided or (self.certificate is None and self.result.status in ("minimal", "minimum"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +324,7 @@ def _in_short(filed: Filed | None, row: ReportedRow) -> str:
 
 
 def _status(result: Abductive | Contrastive) -> str:
-    late = is_open(result) and result.status in ("minimal", "minimum")
+    late = not result.decided and result.status in ("minimal", "minimum")
     return _STATUS[result.status] + (", but the time was up" if late else "")
 
 
@@ -361,7 +360,7 @@ def _row(row: ReportedRow, facts: Facts, pictures: _Pictures) -> str:
         if isinstance(filed.result, TreeproofError):
             parts.append(_warning(f"Not explained: {filed.result}"))
             continue
-        if is_open(filed.result):
+        if not filed.result.decided:
             parts.append(_warning("The time was up before this was complete."))
         parts.append(filed.result._repr_html_())
         parts.append(pictures.result(filed.result, f"{title}, row {row.row}, as a picture. {filed.result}"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,11 @@ from treeproof.proof.certificate import fingerprint
 from treeproof.query.context import Order, check_timeout
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.enumerate import ExplanationKind
 from treeproof.questions.parallel import track
-from treeproof.questions.result import Result
+from treeproof.questions.result import Result, Role
 from treeproof.show import plots
 from treeproof.show.report.page import Facts, Filed, ReportedRow, render
-
-Kind = Literal["abductive", "contrastive", "both"]
 
 FIRST_ROWS = 5
 MOST_BEHIND = 1000  # rows whose distribution is drawn
@@ -68,6 +67,11 @@ class Report(Result):
     def _answers(self) -> list[Filed]:
         return [filed for row in self.rows for filed in row.answers]
 
+    @property
+    def title_role(self) -> Role:
+        """Whether all is proved, something is open, or a certificate is rejected."""
+        return "refuted" if self.rejected else "proved" if self.decided else "open"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {
@@ -81,7 +85,14 @@ class Report(Result):
             "failed": list(self.failed),
         }
 
-    def __str__(self) -> str:
+    @property
+    def decided(self) -> bool:
+        """Whether everything about every row is explained and certified, and no certificate is rejected."""
+        return not (self.rejected or self.late or self.failed)
+
+    @property
+    def title(self) -> str:
+        """How many rows there are, what became of them, and where."""
         n = len(self.rows)
         parts = [f"{n} row{'s' * (n != 1)}", f"{self.accepted} certificate{'s' * (self.accepted != 1)} accepted"]
         parts += [f"{self.rejected} REJECTED"] if self.rejected else []
@@ -97,7 +108,7 @@ def report(
     out: str | os.PathLike[str],
     *,
     rows: Iterable[int] | None = None,
-    kind: Kind = "both",
+    kind: ExplanationKind = "both",
     target: Label | None = None,
     within: float | None = None,
     minimum: bool = False,
@@ -209,7 +220,7 @@ class _Asks:
     def __init__(
         self,
         explainer: Explainer,
-        kind: Kind,
+        kind: ExplanationKind,
         target: Label | None,
         within: float | None,
         minimum: bool,

@@ -1,44 +1,136 @@
-"""Tables of results on a terminal. Each says what the plain text of the result says, and nothing else.
+"""How results look: cards, tables and bars on a terminal if rich is there; elsewhere, and without it, plain text.
 
-Names are wrapped, never cut: two of them may differ in the middle only.
+Plain text is for pipes, files and tests, so it is stable; NO_COLOR and TERM=dumb ask for it on a terminal as well. A
+table says what the plain text says, and nothing else. Names are wrapped, never cut: two may differ in the middle only.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, TypeVar
 
-from treeproof.cli.show import colour_of, line_text, say, say_card, say_panel, terminal, visible
 from treeproof.questions.abductive import Abductive
-from treeproof.questions.attribution import Attribution
+from treeproof.questions.attribution import Attribution, percent
 from treeproof.questions.audit import Audit
 from treeproof.questions.compare import ComparedRow, Comparison
 from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.enumerate import Enumeration
+from treeproof.questions.parallel import track
 from treeproof.questions.relevance import Relevance
+from treeproof.questions.result import Line, Result, Role
+from treeproof.show.text import visible
+
+Item = TypeVar("Item")
 
 SHOWN = 20
 GAP = 3  # between columns
 NARROW = 60  # columns below which a table of long texts is a list instead
+ALL = "--out FILE or --json gives all"
+COLOURS: dict[Role, str] = {"refuted": "red", "open": "yellow", "proved": "green"}  # only what is proved is green
 GRADES = {"necessary": "red", "relevant": "yellow", "irrelevant": "dim", "not decided": "magenta"}
 DIFFERENCES = {"label": "red", "reason": "yellow", "unknown": "magenta", "same": "dim"}
 KINDS = {"contrastive": "cyan", "abductive": "green"}
 
+_live: Any = None  # the console that a progress bar is drawn on: what is printed goes above the bar
 
-def say_view(result: Any, name: str | None = None) -> None:
+
+def say(text: str) -> None:
+    """Write a line to standard output at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def terminal() -> Any:
+    """Return rich's console if standard output is a terminal that may be drawn on and rich is installed, else None."""
+    if _live is not None:
+        return _live
+    if not _is_drawn_on(sys.stdout):
+        return None
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(highlight=False)
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Return whether to draw a bar on standard error while nothing else is printed."""
+    return not quiet and _is_drawn_on(sys.stderr)
+
+
+def _is_drawn_on(stream: Any) -> bool:
+    """Return whether a stream is a terminal that may be drawn on."""
+    plain = os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
+    return not plain and bool(stream.isatty())
+
+
+def follow(args: argparse.Namespace, items: Iterable[Item], total: int | None, text: str) -> Iterator[Item]:
+    """Yield the items and show how many have come, how fast, and how long the others will take.
+
+    On a terminal the bar stands below the results and goes away at the end. If results go into a file or a pipe, it
+    is drawn on standard error. There is none with --quiet, nor below JSON.
+    """
+    global _live  # noqa: PLW0603
+    console = None if args.quiet or args.json else terminal()
+    if console is not None:
+        _live = console
+        try:
+            yield from track(items, total, text, console)
+        finally:
+            _live = None
+        return
+    drawn = shows_progress(args.quiet) and (not sys.stdout.isatty() or bool(getattr(args, "out", None)))
+    yield from track(items, total, text if drawn else None)
+
+
+def say_view(result: Result, name: str | None = None) -> None:
     """Write a result: as a card or a table on a terminal, else ``name: text`` and an empty line."""
     console = terminal()
-    parts = None if console is None else view(result, console.width < NARROW)
-    if parts is None:
-        say_card(plain_text(result), name)
+    lines = [
+        (Line(line.role, line.text, ALL if line.role == "more" else ""), before) for line, before in result.written()
+    ]
+    if console is None:
+        text = "\n".join(f"{before}{line}" for line, before in lines)
+        say(f"{text}\n" if name is None else f"{name}: {text}\n")
+        return
+    table = view(result, console.width < NARROW)
+    if table is None:
+        say_card(console, lines, name)
     else:
-        say_panel(console, [part for each in parts for part in ("", each)][1:], name, colour_of(str(result)))
+        parts = [line_text(Line(result.title_role, result.title), bold=True), *table]
+        _say_panel(console, [part for each in parts for part in ("", each)][1:], name, [line for line, _ in lines])
 
 
-def plain_text(result: Any) -> str:
-    """Return a result as plain text, with what a person at a command line can do next."""
-    return re.sub(r"(\.\.\. and \d+ more)(; see \.table\(\))?$", r"\1; --out FILE or --json gives all", str(result))
+def say_card(console: Any, lines: Sequence[tuple[Line, str]], name: str | None = None) -> None:
+    """Print lines, each with what stands before it, as a card; the first one is its title."""
+    parts = [line_text(line, before, bold=i == 0) for i, (line, before) in enumerate(lines)]
+    _say_panel(console, parts, name, [line for line, _ in lines])
+
+
+def _say_panel(console: Any, parts: Sequence[Any], name: str | None, lines: Sequence[Line]) -> None:
+    """Print a card; its frame has the colour of the worst that it says."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    title = None if name is None else Text(visible(name), "bold")
+    roles = {line.role for line in lines}
+    style = next((colour for role, colour in COLOURS.items() if role in roles), "dim")
+    console.print(Panel(Group(*parts), title=title, title_align="left", expand=False, border_style=style))
+
+
+def line_text(line: Line, before: str = "", *, bold: bool = False) -> Any:
+    """Return a line for a card: in the colour of its role, and wrapped below its own beginning."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    style = f"{'bold ' * bold}{COLOURS.get(line.role, '')}".strip()
+    text = Text(visible(str(line)), style=style, overflow="fold")
+    return Padding(text, (0, 0, 0, len(before)), expand=False) if before else text
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], n_names: int) -> bool:
@@ -65,8 +157,8 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], n_names: i
 
 
 @singledispatch
-def view(result: Any, narrow: bool) -> list[Any] | None:
-    """Return what stands on the card of a result, with an empty line between; None if its plain text does."""
+def view(result: Result, narrow: bool) -> list[Any] | None:
+    """Return what stands below the title of a result, with an empty line between; None if its lines do."""
     return None
 
 
@@ -86,41 +178,24 @@ def _(result: Relevance, narrow: bool) -> list[Any]:
             for entry in result.grades
             if entry.grade == grade
         ]
-    title, *_, claim = str(result).splitlines()
     columns = ["grade", "feature", "shown by"] if result.necessary else ["grade", "feature"]
-    return [line_text(title, bold=True), _table(columns, rows), line_text(claim)]
+    return [_table(columns, rows), *_statements(result)]
 
 
 @view.register
 def _(result: Attribution, narrow: bool) -> list[Any]:
     from rich.bar import Bar
 
-    ranked = sorted(zip(result.counts, result.feature_names, result.shares, strict=True), key=lambda entry: -entry[0])
     rows = [
-        (name, f"{float(100 * share):.3g} %", str(count), Bar(1, 0, float(share), width=12, color="cyan"))
-        for count, name, share in ranked
+        (name, f"{percent(share)} %", str(count), Bar(1, 0, float(share), width=12, color="cyan"))
+        for name, count, share in result.ranked
     ]
-    title, *_, claim = str(result).splitlines()
-    table = _table(["feature", ">share", ">count", *([] if narrow else [""])], rows)
-    return [line_text(title, bold=True), table, line_text(claim)]
+    return [_table(["feature", ">share", ">count", *([] if narrow else [""])], rows), *_statements(result)]
 
 
 @view.register
 def _(result: Audit, narrow: bool) -> list[Any]:
-    def share(n: int) -> str:
-        return f"{100 * n / result.n_rows:.1f} %" if result.n_rows else "-"
-
-    found = [
-        ("another prediction if only these change", result.n_flips),
-        ("forced without them", result.n_free),
-        *([("not decided in time", result.n_unknown)] if result.n_unknown else []),
-        *((f"in every explanation: {name}", n) for name, n in result.necessary.items()),
-    ]
-    title, *_ = result.summary().splitlines()
-    parts = [
-        line_text(title, bold=True),
-        _table(["predictions", ">rows", ">share"], [(text, str(n), share(n)) for text, n in found]),
-    ]
+    parts = [_table(["predictions", ">rows", ">share"], result.counts)]
     flips = [row for row in result.rows if row.flips]
     if flips:
         rows = [
@@ -133,8 +208,7 @@ def _(result: Audit, narrow: bool) -> list[Any]:
 
 @view.register
 def _(result: Comparison, narrow: bool) -> list[Any]:
-    changed = [*result.relabelled, *result.rereasoned, *result.unknown]
-    title, *_ = str(result).splitlines()
+    changed = result.changed
     rows: list[tuple[Any, ...]] = []
     for row in changed[:SHOWN]:
         style = DIFFERENCES[row.difference]
@@ -142,7 +216,7 @@ def _(result: Comparison, narrow: bool) -> list[Any]:
             (str(row.row), (row.difference, style), f"before: {row.old.label}", _reason(row.old, row.new, style)),
             ("", "", f"now: {row.new.label}", _reason(row.new, row.old, style)),
         ]
-    parts: list[Any] = [line_text(title, bold=True)]
+    parts: list[Any] = []
     if narrow:
         parts += [_stacked(row) for row in changed[:SHOWN]]
     elif rows:
@@ -186,7 +260,7 @@ class Listing:
             if console is None:
                 say(title)
             else:
-                console.print(line_text(title, bold=True))
+                console.print(line_text(Line("title", title), bold=True))
 
     @property
     def n_found(self) -> int:
@@ -210,22 +284,23 @@ class Listing:
         shown = names or "none: whatever the input"
         self._line(console, str(self.n_found), (kind, KINDS.get(kind, "green")), (shown, "" if names else "dim"))
 
-    def end(self, complete: bool, limit: int | None) -> None:
+    def end(self, results: Enumeration) -> None:
         """Write how many there were of each kind, and whether these are all."""
         n = self.n_found
-        kinds = ", ".join(f"{n} {kind}" for kind, n in self._counts.items()) if len(self._counts) > 1 else ""
-        if complete:
+        role: Role = "proved" if results.complete else "note" if results.decided else "open"
+        if results.complete:
             end = (
                 "complete: there is none" if n == 0 else f"complete: {'this 1 is' if n == 1 else f'these {n} are'} all"
             )
         else:
-            end = f"not complete: stopped by the {'limit' if n == limit else 'time limit'} after {n}"
-        end = f"{end} ({kinds})" if kinds else end
+            end = f"not complete: stopped by the {'limit' if results.decided else 'time limit'} after {n}"
+        if len(self._counts) > 1:
+            end += f" ({', '.join(f'{n} {kind}' for kind, n in self._counts.items())})"
         console = terminal()
         if console is None:
             say(end)
         else:
-            console.print(line_text(end))
+            console.print(line_text(Line(role, end)))
 
     def _line(self, console: Any, number: str, kind: Any, names: Any, title: bool = False) -> None:
         from rich.table import Table
@@ -262,5 +337,9 @@ def _cell(cell: Any) -> Any:
     return Text(visible(cell[0]), cell[1], overflow="fold") if isinstance(cell, tuple) else cell
 
 
+def _statements(result: Result) -> list[Any]:
+    return [line_text(line) for line in result.lines if line.is_statement]
+
+
 def _more(n: int) -> list[Any]:
-    return [line_text(f"... and {n - SHOWN} more; --out FILE or --json gives all")] if n > SHOWN else []
+    return [line_text(Line("more", f"... and {n - SHOWN} more", ALL))] if n > SHOWN else []

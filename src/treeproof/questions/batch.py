@@ -1,0 +1,83 @@
+"""The abductive explanation of every row of a table, in threads."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from treeproof.errors import InputError, InternalError, TreeproofError
+from treeproof.model.rows import as_rows, one_by_one
+from treeproof.query.context import Order, Setting, check_timeout
+from treeproof.query.oracle import Cancel
+from treeproof.questions import abductive
+from treeproof.questions.abductive import Abductive
+from treeproof.questions.parallel import run_parallel
+
+_log = logging.getLogger(__name__)
+
+
+def explain_rows(
+    setting: Setting,
+    checked: Callable[[Abductive], Abductive],
+    X: Any,
+    *,
+    order: Order,
+    prefer: Iterable[str | int],
+    tries: int,
+    inflate: bool,
+    n_jobs: int | None,
+    progress: bool,
+    timeout: float | None,
+    on_error: Literal["raise", "return"],
+) -> list[Any]:
+    """Return the explanation of every row, in the order of the rows, or the error in its place.
+
+    Each result goes through `checked`, which raises if it should not be returned.
+    """
+    if on_error not in ("raise", "return"):
+        raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
+    rows = _read(setting, X, on_error)
+    plan = abductive.make_plan(
+        setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
+    )
+    check_timeout(timeout)
+    cancel = Cancel()
+
+    def explain(i: int) -> Any:
+        try:
+            row = rows[i]
+            if isinstance(row, InputError):
+                raise row
+            try:
+                instance = setting.locate(row)
+            except InputError as error:
+                error.row = i
+                raise
+            return checked(abductive.explain(setting, instance, plan, timeout, cancel))
+        except TreeproofError as error:
+            if on_error == "raise":
+                raise
+            return error
+
+    start = time.perf_counter()
+    results = run_parallel(
+        explain, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
+    )
+    failed = sum(isinstance(result, TreeproofError) for result in results)
+    _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
+    return results
+
+
+def _read(setting: Setting, X: Any, on_error: Literal["raise", "return"]) -> Sequence[Any]:
+    """Return the rows as numbers; an error in the place of one that cannot be read, unless it is raised."""
+    columns, floats = setting.forest.columns, setting.forest.floats
+    try:
+        return list(as_rows(X, columns, floats))
+    except InputError:
+        rows = one_by_one(X, columns, floats)
+        failure = next((row for row in rows if isinstance(row, InputError)), None)
+        if on_error == "raise":
+            raise failure or InternalError("A table was refused, but none of its rows.") from None
+        return rows

@@ -1,0 +1,128 @@
+"""The norms by which `robustness` measures how far an input is: one object for each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Literal
+
+from treeproof.errors import InputError
+from treeproof.query.cache import Memory
+from treeproof.query.oracle import Refuted
+from treeproof.questions.moves import Moves
+from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
+from treeproof.search.minimal import contrastive
+from treeproof.search.minimum import minimum_contrastive
+from treeproof.space.domains import as_domain
+
+NormName = Literal["linf", "l1", "l0"]
+
+
+class Norm(ABC):
+    """How distances of features make the distance of an input, and how the nearest flip is found."""
+
+    meaning: str
+    """What the distance is, in words."""
+
+    def costs(self, moves: Moves) -> tuple[CellCosts, Fraction]:
+        """Return the distance of each cell of each feature, in whole units, and the unit."""
+        return moves.costs(range(len(moves.free)), stay=True)
+
+    @abstractmethod
+    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+        """Return the nearest flip, or the nearest one known at the deadline; `answer` is any flip."""
+
+    @abstractmethod
+    def distance(self, parts: Sequence[Fraction]) -> Fraction:
+        """Return how far an input is whose changed features are so far."""
+
+    def below(self, distance: Fraction, n_features: int) -> str:
+        """Return which inputs are nearer than a distance, in words."""
+        return f"at a distance below {_text(distance, ROUND_FLOOR)}"
+
+    def reached(self, distance: Fraction) -> str:
+        """Return how far an input is, in words."""
+        return f"is within {_text(distance, ROUND_CEILING)}"
+
+    @property
+    def remark(self) -> str:
+        """What remains to be said about the words of a distance."""
+        return f" Distance: {self.meaning}."
+
+
+class _Largest(Norm):
+    meaning = "the largest scaled change of a feature"
+
+    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+        """Return the nearest flip, of which no change can be left out."""
+        found = closest_maximum(memory, costs, answer)
+        near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
+        free = [as_domain(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
+        inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
+        inside.counts = memory.counts
+        witness = contrastive(inside, ordering, found.witness).witness
+        cost = max(costs[f][witness.witness[f]] for f in costs)
+        return Closest(witness, cost, found.bound)
+
+    def distance(self, parts: Sequence[Fraction]) -> Fraction:
+        """Return the largest part."""
+        return max(parts)
+
+
+class _Sum(Norm):
+    meaning = "the sum of the scaled changes"
+
+    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+        """Return the nearest flip."""
+        # The closest witness of a minimal change is soon found and good to begin with.
+        change = contrastive(memory, ordering, answer)
+        inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != memory.point[f]} for f in change.features}
+        return closest(memory, costs, closest(memory, inside, change.witness).witness)
+
+    def distance(self, parts: Sequence[Fraction]) -> Fraction:
+        """Return the sum of the parts."""
+        return sum(parts, Fraction(0))
+
+
+class _Count(Norm):
+    meaning = "the number of changed features"
+
+    def costs(self, moves: Moves) -> tuple[CellCosts, Fraction]:
+        """Return 1 for every cell but the row's own; InputError for a scale, which has no meaning here."""
+        if moves.scales:
+            raise InputError("A scale has no meaning for norm='l0', which counts changed features. Leave it out.")
+        home = moves.instance.point
+        return {f: {cell: int(cell != home[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
+
+    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+        """Return the flip with the fewest changes."""
+        fewest = minimum_contrastive(memory, ordering, dict.fromkeys(memory.features, 1), answer)
+        return Closest(fewest.found.witness, len(fewest.found.features), max(fewest.bound, 1))
+
+    def distance(self, parts: Sequence[Fraction]) -> Fraction:
+        """Return how many parts there are."""
+        return Fraction(len(parts))
+
+    def below(self, distance: Fraction, n_features: int) -> str:
+        """Return which inputs change fewer features, in words."""
+        return f"that changes fewer than {distance} of {n_features} features"
+
+    def reached(self, distance: Fraction) -> str:
+        """Return how many features an input changes, in words."""
+        return f"changes {distance}"
+
+    @property
+    def remark(self) -> str:
+        """Nothing: the words say what is counted."""
+        return ""
+
+
+NORMS: Mapping[NormName, Norm] = {"linf": _Largest(), "l1": _Sum(), "l0": _Count()}
+
+
+def _text(value: Fraction, rounding: str) -> str:
+    """Return the value in six digits, rounded as told."""
+    digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{digits.normalize():f}" if -6 < digits.adjusted() < 12 else str(digits)

@@ -1,0 +1,232 @@
+"""The contract of results: every class keeps it, and text, card, terminal and exit code come from it."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import sys
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+import treeproof as tp
+from treeproof.cli import ask, codes, main, terminal
+from treeproof.questions.result import Line, Result
+
+FOREST, PATIENT = tp.examples.heart_disease()
+
+
+def subclasses(kind: type) -> set[type]:
+    below = set(kind.__subclasses__())
+    return below.union(*map(subclasses, below)) if below else below
+
+
+def exhausted(listing: tp.Enumeration) -> tp.Enumeration:
+    for _ in listing:
+        pass
+    return listing
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> list[Result]:
+    """Results of every class: decided, and as far as a deadline of no time lets them be."""
+    explainer = tp.Explainer(FOREST)
+    simple = tp.build_forest(
+        [tp.split("chest-pain", 0.5, "No", "Yes")], columns=FOREST.column_names, classes=["No", "Yes"]
+    )
+    rows = [PATIENT, [0, 1, 1, 80]]
+    folder = tmp_path_factory.mktemp("reports")
+    made: list[Result] = []
+    for timeout in (None, 0):
+        claim = "chest-pain >= 1 and weight >= 70"
+        made += [
+            explainer.abductive(PATIENT, timeout=timeout),
+            explainer.abductive(PATIENT, inflate=True, timeout=timeout),
+            explainer.abductive(PATIENT, minimum=True, timeout=timeout),
+            explainer.contrastive(PATIENT, timeout=timeout),
+            explainer.contrastives(PATIENT, 3, timeout=timeout),
+            explainer.holds(PATIENT, ["chest-pain"], timeout=timeout),
+            explainer.holds(PATIENT, [0, 1, 2, 3], timeout=timeout),
+            explainer.relevance(PATIENT, timeout=timeout),
+            explainer.attribution(PATIENT, timeout=timeout),
+            *(explainer.robustness(PATIENT, norm, timeout=timeout) for norm in ("linf", "l1", "l0")),
+            explainer.most_general(PATIENT, rows, timeout=timeout),
+            explainer.review(PATIENT, claim, timeout=timeout),
+            explainer.review(PATIENT, list(FOREST.column_names), timeout=timeout),
+            explainer.audit(rows * 12, ["chest-pain", "weight"], timeout=timeout),
+            *explainer.audit(rows, ["chest-pain"], timeout=timeout).rows,
+            tp.compare(FOREST, simple, rows * 12, timeout=timeout),
+            exhausted(explainer.enumerate(PATIENT, kind="both", timeout=timeout)),
+            tp.report(explainer, rows, folder / "report.html", timeout=timeout),
+        ]
+    return [
+        *made,
+        explainer.coverage("weight > 75", rows),
+        explainer.enumerate(PATIENT),
+        exhausted(explainer.enumerate(PATIENT, kind="both", limit=1)),
+        explainer.attribution(PATIENT, limit=1),
+    ]
+
+
+def drawn(result: Result, monkeypatch, name: str | None = None) -> str:
+    """Return what a terminal shows, with its colours."""
+    console = pytest.importorskip("rich.console").Console(
+        file=io.StringIO(), force_terminal=True, width=400, highlight=False, color_system="standard", _environ={}
+    )
+    monkeypatch.setattr(terminal, "_live", console)
+    terminal.say_view(result, name)
+    return console.file.getvalue()
+
+
+def test_the_results_here_are_of_every_class(results):
+    public = {getattr(tp, name) for name in tp.__all__ if isinstance(getattr(tp, name), type)}
+    found = [kind for kind in subclasses(Result) if kind.__module__.startswith("treeproof.")]
+    # A dataclass with slots is made twice, and the first one is a subclass as well.
+    shipped = {getattr(sys.modules[kind.__module__], kind.__name__) for kind in found}
+    assert {type(result) for result in results} == shipped
+    assert shipped <= public
+    assert {kind for kind in public if hasattr(kind, "_repr_html_")} == shipped
+
+
+def test_every_result_keeps_the_contract(results):
+    for result in results:
+        assert result.title
+        assert isinstance(result.decided, bool)
+        for line in result.lines:
+            assert isinstance(line, Line)
+            assert line.text
+        for text in (result.title, *map(str, result.lines)):
+            assert "\n" not in text
+        data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        assert isinstance(data["kind"], str)
+
+
+def test_a_deadline_of_no_time_leaves_every_kind_of_question_open(results):
+    kinds = {type(result) for result in results if not result.decided}
+    assert kinds == {type(result) for result in results} - {tp.Coverage}
+    assert {type(result) for result in results if result.decided} == {type(result) for result in results}
+
+
+def test_what_is_open_says_so_and_what_is_decided_does_not(results):
+    def said(result: Result) -> set[str]:
+        return {line.role for line, _ in result.written()}
+
+    for result in results:
+        if result.decided:
+            assert "open" not in said(result), result
+            assert "time was up" not in str(result)
+        elif isinstance(result, tp.Comparison | tp.Audit):  # counts, of rows that say it themselves
+            assert "not decided in time" in str(result)
+        elif isinstance(result, tp.Enumeration) and result.complete is None:
+            assert "More may come" in str(result)
+        else:
+            assert "open" in said(result), result
+            assert "proved" not in said(result) or isinstance(result, tp.Contrastives | tp.Review), result
+            assert "time was up" in str(result)
+
+
+def test_the_claim_is_what_the_statements_say(results):
+    for result in results:
+        for sentence in result.claim.splitlines():
+            assert sentence in str(result).splitlines()
+        if isinstance(result, tp.Abductive | tp.Contrastive | tp.Robustness | tp.Relevance | tp.Attribution):
+            assert result.claim == str(result).splitlines()[-1]
+        if isinstance(result, tp.Verdict):
+            assert result.claim == result.title
+
+
+def test_text_card_and_terminal_say_the_same(results, monkeypatch):
+    for result in results:
+        text = str(result)
+        assert repr(result) == f"<{type(result).__name__}: {' | '.join(map(str.strip, text.splitlines()))}>"
+        card = html.unescape(re.sub("<[^>]*>", "\n", result._repr_html_()))
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", drawn(result, monkeypatch, "row 7"))
+        for line, before in result.written():
+            assert before + str(line) in text.splitlines()
+            assert re.sub(r"^\d+\. (?=.* instead of )", "", str(line)) in card
+            if line.role != "row" and line.role != "more":  # tables have rows of their own
+                assert line.text in shown
+        for part in result.parts:
+            assert str(part) in text
+            assert part._repr_html_() in result._repr_html_()
+
+
+def test_colours_come_from_roles(results, monkeypatch):
+    colours = {"refuted": "\x1b[31m╭", "open": "\x1b[33m╭", "proved": "\x1b[32m╭"}
+    for result in results:
+        roles = {line.role for line, _ in result.written()}
+        frame = next((colour for role, colour in colours.items() if role in roles), "\x1b[2m╭")
+        assert drawn(result, monkeypatch).startswith(frame), result
+
+
+def test_the_exit_code_is_0_only_if_everything_is_decided(results):
+    for result in results:
+        assert codes.code_of([result]) == (codes.DONE if result.decided else codes.LATE)
+    assert codes.code_of(results) == codes.LATE
+    assert codes.code_of(result for result in results if result.decided) == codes.DONE
+
+
+def test_every_way_to_run_out_of_time_counts():
+    explainer = tp.Explainer(FOREST)
+    why, change = explainer.abductive(PATIENT, inflate=True), explainer.contrastive(PATIENT)
+    rule, several = explainer.most_general(PATIENT, [PATIENT]), explainer.contrastives(PATIENT, 1)
+    least, row = explainer.abductive(PATIENT, minimum=True), explainer.audit([PATIENT], ["weight"]).rows[0]
+    assert all(result.decided for result in (why, change, rule, several, least, row))
+    late = [
+        replace(why, widest=False),
+        replace(change, closest=False),
+        replace(rule, widest=False),
+        replace(several, changes=(replace(several.changes[0], closest=False),)),
+        replace(least, status="minimal", lower_bound=Fraction(1)),
+    ]
+    for result in late:
+        assert "time was up" in str(result)
+        assert not result.decided
+    assert not tp.Audit(("weight",), (row, replace(row, status="sound"))).decided
+
+
+@pytest.mark.parametrize("status", ["new", ""])
+def test_a_status_that_nobody_knows_is_not_decided(results, status):
+    for result in results:
+        if hasattr(result, "status"):
+            assert not replace(result, status=status).decided, type(result)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Invented(Result):
+    """A result of a question that is yet to come."""
+
+    decided: bool
+    status: str = "interesting"
+
+    @property
+    def title(self) -> str:
+        return f"something {self.status}"
+
+    def to_dict(self):
+        return {"kind": "invented", "status": self.status}
+
+
+@pytest.mark.parametrize(("decided", "code"), [(True, codes.DONE), (False, codes.LATE)])
+def test_the_exit_code_of_a_new_result_is_what_it_says(decided, code, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tp.save_forest(FOREST, "m.json")
+    (tmp_path / "d.csv").write_text(f"{','.join(FOREST.column_names)}\n{','.join(map(str, PATIENT))}\n")
+    monkeypatch.setattr(ask.Explainer, "relevance", lambda *_, **__: Invented(decided))
+    assert main(["ask", "relevance", "m.json", "d.csv"]) == code
+    assert capsys.readouterr().out == "row 0: something interesting\n\n"
+
+
+def test_a_result_that_does_not_say_whether_it_is_decided_cannot_be_made():
+    class Silent(Result):
+        __slots__ = ()
+        title = "nothing"
+
+        def to_dict(self):
+            return {}
+
+    with pytest.raises(TypeError, match="abstract .*decided"):
+        Silent()
