@@ -60,7 +60,7 @@ def test_metadata_has_no_placeholders(project):
         assert word not in text
     assert all(url.startswith("https://") for url in found["urls"].values())
     needed = found["dependencies"]
-    assert [re.match(r"[\w-]+", name)[0] for name in needed] == ["numpy", "scikit-learn", "python-sat"]
+    assert [re.match(r"[\w-]+", name)[0] for name in needed] == ["numpy", "scikit-learn", "python-sat", "jinja2"]
 
 
 def test_every_extra_that_an_error_names_exists(project):

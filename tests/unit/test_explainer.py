@@ -245,8 +245,11 @@ def test_at_a_prompt_results_show_what_they_print():
     assert repr(why.rule[0]) == "<Condition: blocked-arteries >= 0.50000006>"
     assert repr(explainer.space) == f"<Space: 4 features of {forest!r}>"
     listing = explainer.enumerate(patient)
-    assert repr(listing) == "<Enumeration: 0 found so far; there may be more>"
+    assert repr(listing) == "<Enumeration: 0 explanations so far | More may come: iterate over it.>"
     assert len(list(listing)) == 1
-    assert repr(listing) == "<Enumeration: 1 found so far; these are all>"
+    assert repr(listing) == (
+        "<Enumeration: 1 explanation | abductive: blocked-arteries, chest-pain | "
+        "Proved: there are no others of the kind asked for.>"
+    )
     for result in (explainer.contrastive(patient), explainer.relevance(patient), explainer.holds(patient, [0])):
         assert repr(result) == f"<{type(result).__name__}: {' | '.join(map(str.strip, str(result).splitlines()))}>"

@@ -207,6 +207,8 @@ def test_only_what_is_proved_is_green(files, terminal):
     assert green + "Proved" in terminal("explain", *files)
     assert red + "Wrong" in terminal("ask", "review", *files, "--claim", "chest-pain > 0.5")
     assert green not in terminal("explain", *files, "--timeout", "0", code=1)
+    terminal("explain", *files, "--certificate", "proofs")
+    assert "\x1b[1;32mChecked" in terminal("check", "proofs/row-0-why.json", files[0])
     assert green not in terminal("ask", "audit", *files, "--protected", "chest-pain")
 
 
