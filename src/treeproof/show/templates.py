@@ -1,0 +1,25 @@
+"""HTML from template files, with every value escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def render(name: str, **values: Any) -> str:
+    """Return the template `name` of this folder, filled in; a value that the template needs and lacks is an error."""
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # many callers never make a page
+
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
