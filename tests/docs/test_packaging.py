@@ -60,7 +60,7 @@ def test_metadata_has_no_placeholders(project):
         assert word not in text
     assert all(url.startswith("https://") for url in found["urls"].values())
     needed = found["dependencies"]
-    assert [re.match(r"[\w-]+", name)[0] for name in needed] == ["numpy", "scikit-learn", "python-sat"]
+    assert [re.match(r"[\w-]+", name)[0] for name in needed] == ["numpy", "scikit-learn", "python-sat", "jinja2"]
 
 
 def test_every_extra_that_an_error_names_exists(project):
@@ -77,7 +77,7 @@ def test_an_import_waits_for_no_other_library():
     """scikit-learn alone takes a second here; only who has a model of it should wait for it."""
     code = """
 import sys, treeproof as tp
-heavy = ["sklearn", "scipy", "pandas", "xgboost", "lightgbm", "matplotlib", "rich", "z3", "joblib"]
+heavy = ["sklearn", "scipy", "pandas", "xgboost", "lightgbm", "matplotlib", "rich", "z3", "joblib", "jinja2"]
 print([name for name in heavy if name in sys.modules])
 forest, patient = tp.examples.heart_disease()
 tp.Explainer(forest).abductive(patient).certificate().check()

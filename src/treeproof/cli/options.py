@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from treeproof.cli.show import say
-from treeproof.cli.table import Table, read_table
+from treeproof.cli.table import TABLES, Table, read_table
 from treeproof.cli.views import say_view
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
-from treeproof.model.files import load_model
+from treeproof.model.files import MODELS, load_model
 from treeproof.model.importers import import_model
 from treeproof.oracles import ORACLES
 from treeproof.questions.abductive import Abductive
@@ -28,8 +28,6 @@ from treeproof.questions.result import is_open
 
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
 DATA_HELP = "CSV file with a header that names the model's columns"
-TABLES = (".csv", ".tsv", ".gz", ".data")
-MODELS = (".json", ".ubj", ".lgb", ".skops", ".pkl", ".pickle", ".joblib")
 
 
 def section(parser: argparse.ArgumentParser, title: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
 
+TABLES = (".csv", ".tsv", ".gz", ".data")  # endings that a table has, and a model never
 _MISSING = {"nan", "na", "none", "null", "?"}
 
 

@@ -23,6 +23,9 @@ from treeproof.model.forest import Forest
 FORMAT = "treeproof-forest"
 VERSION = 2
 
+PICKLES = (".pkl", ".pickle", ".joblib")
+MODELS = (".json", ".ubj", ".txt", ".lgb", ".skops", *PICKLES)  # endings of the files that `load_model` reads
+
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
     "format",
@@ -228,14 +231,19 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
             return lightgbm.from_text(text)
     if suffix == ".skops":
         return _load_skops(path)
-    if suffix in (".pkl", ".pickle", ".joblib"):
+    if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
                 f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
                 "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
             )
         return _load_pickle(path)
-    raise InputError(f"A model file must end in .json, .ubj, .txt, .lgb, .skops, .pkl, .pickle or .joblib. Got {path}.")
+    raise InputError(f"A model file must end in {', '.join(MODELS[:-1])} or {MODELS[-1]}. Got {path}.")
+
+
+def is_pickle(path: str | os.PathLike[str]) -> bool:
+    """Return whether the ending of a file says that it is a pickle, which can execute code when it is read."""
+    return Path(path).suffix.lower() in PICKLES
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

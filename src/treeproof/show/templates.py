@@ -20,6 +20,14 @@ def _environment() -> Any:
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printed,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printed(value: Any) -> Any:
+    """Return a value as text without letters that do not print: some of them turn the order of what follows."""
+    if hasattr(value, "__html__"):  # markup already
+        return value
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in str(value))
