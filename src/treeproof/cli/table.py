@@ -1,4 +1,7 @@
-"""CSV files with a header line, plain or gzipped, read without guessing."""
+"""CSV files with a header line, plain or gzipped, read without guessing.
+
+By the csv module, not by pandas: cells stay text until the model's columns say what they are, and nothing is installed.
+"""
 
 from __future__ import annotations
 
