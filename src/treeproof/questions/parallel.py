@@ -1,6 +1,6 @@
 """Many independent tasks in threads: results in order, a progress bar, and an end when the user wants one.
 
-Not joblib's `Parallel`: it cannot tell running searches to end when Ctrl-C comes, and shows no progress on a terminal.
+By hand, so that `cancel` runs between Ctrl-C and the wait for running searches; joblib's `Parallel` has no such hook.
 """
 
 from __future__ import annotations
