@@ -1,4 +1,4 @@
-"""Run the code of the documentation, and write what it prints below it.
+"""Run the code of the documentation, and write what it prints below it; doctest compares, but does not write.
 
 ``python docs/refresh.py [--check] [PAGE ...]``: in every page, or those named, blocks run in order, in a temporary
 folder of that page:

@@ -46,8 +46,8 @@ from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
 from treeproof.show import plots
-from treeproof.show.report.page import ReportedRow
 from treeproof.show.report.report import Report, report
+from treeproof.show.report.rows import ReportedRow
 from treeproof.space.conditions import Condition
 from treeproof.space.space import Space
 

@@ -77,7 +77,7 @@ def test_an_import_waits_for_no_other_library():
     """scikit-learn alone takes a second here; only who has a model of it should wait for it."""
     code = """
 import sys, treeproof as tp
-heavy = ["sklearn", "scipy", "pandas", "xgboost", "lightgbm", "matplotlib", "rich", "z3", "joblib"]
+heavy = ["sklearn", "scipy", "pandas", "xgboost", "lightgbm", "matplotlib", "rich", "z3", "joblib", "jinja2"]
 print([name for name in heavy if name in sys.modules])
 forest, patient = tp.examples.heart_disease()
 tp.Explainer(forest).abductive(patient).certificate().check()

@@ -93,7 +93,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     asks = command("ask", "ask other questions: relevance, robustness, review, audit, ...")
     ask.add_commands(partial(_add_run, asks.add_subparsers(title="questions", metavar="QUESTION")))
     command("compare", "say which rows two versions of a model treat differently", compare)
-    command("report", "write a page with explanations of rows, to be filed", report)
+    command("report", "write a self-contained HTML report on rows", report)
     command("check", "check a certificate with the independent checker", check)
     command("encode", "write a query about a row as DIMACS or SMT-LIB", encode)
     bench = command("bench", "reproduce the paper's experiment, beside other tools")
@@ -101,7 +101,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
         from treeproof.bench.command import add_arguments  # only now: nobody else waits for it
 
         add_arguments(bench)
-    command("completion", "print a script that lets a shell complete all this", completion)
+    command("completion", "print a shell completion script", completion)
     for made in _below(parser):
         made.usage = _usage(made)
         made.set_defaults(command=made)

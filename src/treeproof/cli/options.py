@@ -12,19 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treeproof.cli.table import Table, read_table
+from treeproof.cli.table import TABLES, Table, read_table
 from treeproof.cli.terminal import say, say_view
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
-from treeproof.model.files import load_model
+from treeproof.model.files import MODELS, load_model
 from treeproof.model.importers import import_model
 from treeproof.oracles import ORACLES
 from treeproof.questions.result import Result
 
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
 DATA_HELP = "CSV file with a header that names the model's columns"
-TABLES = (".csv", ".tsv", ".gz", ".data")
-MODELS = (".json", ".ubj", ".lgb", ".skops", ".pkl", ".pickle", ".joblib")
 
 
 def section(parser: argparse.ArgumentParser, title: str) -> Any:

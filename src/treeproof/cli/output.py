@@ -1,4 +1,4 @@
-"""Results of many rows in one file: JSON, CSV or Parquet, there whole or not at all."""
+"""Results of many rows in one file, written atomically: JSON and CSV by the standard library, Parquet by pandas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treeproof.questions.compare import ComparedRow
 from treeproof.questions.result import as_plain
 
 FORMATS = (".csv", ".json", ".parquet")
-OUT_HELP = "write the results there instead, as .csv, .json or .parquet; whole or not at all"
+OUT_HELP = "write the results there instead, atomically, as .csv, .json or .parquet"
 
 Record = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""``treeproof report``: explanations of chosen rows on one page that can be filed."""
+"""``treeproof report``: explanations of chosen rows as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
     add_target(parser)
     add_model(parser)
-    add_search(parser, out="the page (default: report.html); whole or not at all")
+    add_search(parser, out="the page (default: report.html); written atomically")
     output = section(parser, "output")
     output.add_argument("--title", metavar="TEXT", help="title of the page")
     kept = output.add_mutually_exclusive_group()

@@ -1,4 +1,7 @@
-"""CSV files with a header line, plain or gzipped, read without guessing."""
+"""CSV files with a header line, plain or gzipped, read without guessing.
+
+By the csv module, not by pandas: cells stay text until the model's columns say what they are, and nothing is installed.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
 
+TABLES = (".csv", ".tsv", ".gz", ".data")  # endings that a table has, and a model never
 _MISSING = {"nan", "na", "none", "null", "?"}
 
 

@@ -23,6 +23,9 @@ from treeproof.model.forest import Forest
 FORMAT = "treeproof-forest"
 VERSION = 2
 
+PICKLES = (".pkl", ".pickle", ".joblib")
+MODELS = (".json", ".ubj", ".txt", ".lgb", ".skops", *PICKLES)  # endings of the files that `load_model` reads
+
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
     "format",
@@ -138,7 +141,7 @@ def _forest(document: Any) -> Forest:
 
 
 def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
-    """Write the forest as JSON; the file is there whole or not at all.
+    """Write the forest as JSON, atomically.
 
     >>> import tempfile, os
     >>> from treeproof.model.examples import heart_disease
@@ -167,12 +170,12 @@ def load_forest(path: str | os.PathLike[str]) -> Forest:
     True
     """
     text = _read_text(path)
-    with _blaming(path):
+    with _naming_file(path):
         return forest_from_json(text)
 
 
 @contextlib.contextmanager
-def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
+def _naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in a complaint about what it holds."""
     try:
         yield
@@ -214,28 +217,33 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         text = _read_text(path)
-        with _blaming(path):
+        with _naming_file(path):
             document = _json(text)
             by_xgboost = isinstance(document, dict) and "learner" in document
             return xgboost.from_json(document) if by_xgboost else _forest(document)
     if suffix == ".ubj":
         content = Path(path).read_bytes()
-        with _blaming(path):
+        with _naming_file(path):
             return xgboost.from_json(ubjson.parse(content))
     if suffix in (".txt", ".lgb"):
         text = _read_text(path)
-        with _blaming(path):
+        with _naming_file(path):
             return lightgbm.from_text(text)
     if suffix == ".skops":
         return _load_skops(path)
-    if suffix in (".pkl", ".pickle", ".joblib"):
+    if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
                 f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
                 "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
             )
         return _load_pickle(path)
-    raise InputError(f"A model file must end in .json, .ubj, .txt, .lgb, .skops, .pkl, .pickle or .joblib. Got {path}.")
+    raise InputError(f"A model file must end in {', '.join(MODELS[:-1])} or {MODELS[-1]}. Got {path}.")
+
+
+def is_pickle(path: str | os.PathLike[str]) -> bool:
+    """Return whether the ending of a file says that it is a pickle, which can execute code when it is read."""
+    return Path(path).suffix.lower() in PICKLES
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -252,7 +260,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that it appears whole or not at all, even when interrupted or out of space."""
+    """Write a file atomically: it appears complete or not at all, even when interrupted or out of space."""
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

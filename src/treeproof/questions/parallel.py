@@ -1,8 +1,10 @@
-"""Many independent tasks in threads: results in order, a progress bar, and an end when the user wants one."""
+"""Many independent tasks in threads: results in order, a progress bar, and an end when the user wants one.
+
+By hand, so that `cancel` runs between Ctrl-C and the wait for running searches; joblib's `Parallel` has no such hook.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,7 +60,7 @@ def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
 
 
 def count_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that scikit-learn's parameter `n_jobs` asks for.
+    """Return the number of threads that `n_jobs` asks for; None is one, and negative numbers count as in joblib.
 
     >>> count_jobs(None), count_jobs(3)
     (1, 3)
@@ -67,7 +69,11 @@ def count_jobs(n_jobs: Any) -> int:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise InputError(f"The 'n_jobs' parameter must be None or a whole number other than 0. Got {n_jobs!r} instead.")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+    if n_jobs > 0:
+        return int(n_jobs)
+    from joblib import effective_n_jobs  # it takes time to import, and most calls do not need it
+
+    return int(effective_n_jobs(int(n_jobs)))
 
 
 def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:

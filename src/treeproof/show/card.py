@@ -6,14 +6,13 @@ from itertools import groupby
 
 from treeproof.questions.result import Result
 from treeproof.show.templates import render
-from treeproof.show.text import visible
 
 
 def card(result: Result) -> str:
     """Return a result as HTML: the cards of its parts, then its title and its lines, items as lists."""
     groups = [
-        (is_item, [visible(str(line)) for line in lines])
+        (is_item, [str(line) for line in lines])
         for is_item, lines in groupby(result.lines, key=lambda line: line.is_item)
     ]
-    own = render("card.html.j2", title=visible(result.title), groups=groups)
+    own = render("card.html.j2", title=result.title, groups=groups)
     return "".join([*(f"<div>{card(part)}</div>" for part in result.parts), own])

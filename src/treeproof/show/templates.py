@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from treeproof.show.text import visible
+
 
 def render(name: str, **values: Any) -> str:
     """Return the template `name` of this folder, filled in; a value that the template needs and lacks is an error."""
@@ -20,6 +22,14 @@ def _environment() -> Any:
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printed,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printed(value: Any) -> Any:
+    """Return a value as text without letters that do not print: some of them turn the order of what follows."""
+    if hasattr(value, "__html__"):  # markup already
+        return value
+    return "\n".join(map(visible, str(value).split("\n")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -18,10 +19,11 @@ def script(capsys, shell: str) -> str:
 def complete(text: str, *words: str) -> list[str]:
     """Return what bash offers for the last word."""
     typed = " ".join(f"'{word}'" for word in words)
-    ask = f"{text}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _treeproof; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    ask = f"{text}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _shtab_treeproof; "
     bash = shutil.which("bash")
     assert bash
-    done = subprocess.run([bash, "--norc", "-c", ask], capture_output=True, text=True, check=True)
+    shown = "printf '%s\\n' \"${COMPREPLY[@]}\""
+    done = subprocess.run([bash, "--norc", "-c", ask + shown], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -40,7 +42,19 @@ def test_bash_completes_commands_options_and_values(capsys):
     assert complete(text, "treeproof", "ask", "robustness", "m.json", "--norm", "") == ["linf", "l1", "l0"]
     assert complete(text, "treeproof", "completion", "") == ["bash", "zsh", "fish"]
     assert complete(text, "treeproof", "bench", "table1", "--qu") == ["--quick", "--quiet"]
-    assert complete(text, "treeproof", "explain", "m") == []  # bash then completes files
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_files_where_files_are_meant(capsys, tmp_path, monkeypatch):
+    text = script(capsys, "bash")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.json").touch()
+    (tmp_path / "models").mkdir()
+    assert sorted(complete(text, "treeproof", "explain", "mod")) == ["model.json", "models"]
+    assert complete(text, "treeproof", "explain", "model.json", "model.") == ["model.json"]
+    assert complete(text, "treeproof", "explain", "m.json", "d.csv", "--constraints", "model.") == ["model.json"]
+    assert complete(text, "treeproof", "explain", "m.json", "d.csv", "--certificate", "mod") == ["models"]
+    assert complete(text, "treeproof", "explain", "m.json", "d.csv", "--timeout", "mod") == []
 
 
 def test_zsh_and_fish_know_the_same_words(capsys):
@@ -57,3 +71,9 @@ def test_zsh_and_fish_know_the_same_words(capsys):
 def test_no_default_is_left_as_a_pattern(capsys):
     for shell in ("bash", "zsh", "fish"):
         assert "%(" not in script(capsys, shell)
+
+
+def test_without_shtab_the_message_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    assert capsys.readouterr().err == "treeproof: Completion scripts need shtab: pip install 'treeproof[cli]'.\n"

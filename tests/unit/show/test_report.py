@@ -302,10 +302,10 @@ def test_certificates_go_elsewhere_or_nowhere(heart, capsys):
 def test_a_deadline_is_labelled(heart, capsys):
     code, out, _ = run(capsys, "report", "m.json", "d.csv", "--row", "0", "--timeout", "0")
     assert code == 1
-    assert "the time was up" in out
+    assert "1 timed out, not fully proved" in out
     page = read("report.html")
-    assert page.says("In row 0 the time was up before everything was proved.")
-    assert page.says("The time was up before this was complete.")
+    assert page.says("Row 0 timed out before everything was proved.")
+    assert page.says("Timed out before this was complete.")
     assert page.says("Not yet minimal, the time was up")
     assert page.says("No certificate could be made")
 
@@ -319,19 +319,26 @@ def test_a_deadline_is_labelled(heart, capsys):
     ],
 )
 def test_what_the_time_left_open_is_labelled_though_it_is_minimal(heart, capsys, monkeypatch, question, left, said):
-    ask, warning = getattr(tp.Explainer, question), "The time was up before this was complete."
+    ask, warning = getattr(tp.Explainer, question), "Timed out before this was complete."
     words = ["report", "m.json", "d.csv", "--row", "0", "--inflate"]
     code, out, _ = run(capsys, *words)
-    assert (code, "time was up" in out, read("report.html").says(warning)) == (0, False, False)
+    assert (code, "timed out" in out, read("report.html").says(warning)) == (0, False, False)
     monkeypatch.setattr(tp.Explainer, question, lambda *args, **options: replace(ask(*args, **options), **left))
     code, out, _ = run(capsys, *words)
     assert code == 1
-    assert out.startswith("1 row; 2 certificates accepted; 1 not proved in full, the time was up.")
+    assert out.startswith("1 row; 2 certificates accepted; 1 timed out, not fully proved.")
     page = read("report.html")
     assert page.says(said)
-    assert page.says("In row 0 the time was up before everything was proved.")
+    assert page.says("Row 0 timed out before everything was proved.")
     assert page.text.count(f">{warning}<") == 1
-    assert page.text.count("proved, minimal, but the time was up") == 1  # in the table
+    assert page.text.count("proved, minimal; timed out before complete") == 1  # in the table
+
+
+def test_no_picture_is_drawn_of_nothing(tmp_path):
+    forest, patient = tp.examples.heart_disease()
+    tp.report(tp.Explainer(forest), [patient, [0, 1, 0, 80]], tmp_path / "r.html", timeout=0)
+    labels = re.findall(r'aria-label="How many of 2 (\w+)', read(tmp_path / "r.html").text)
+    assert labels == ["explanations"]  # no change was found in time
 
 
 def test_a_row_that_fails_is_there_with_its_error_and_the_others_arrive(heart, capsys):

@@ -1,4 +1,4 @@
-"""Reports: explanations of chosen rows on one page that can be filed, with certificates and the checker beside it."""
+"""Reports: explanations of chosen rows as one self-contained HTML page, with certificates and the checker beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from treeproof.questions.enumerate import ExplanationKind
 from treeproof.questions.parallel import track
 from treeproof.questions.result import Result, Role
 from treeproof.show import plots
-from treeproof.show.report.page import Facts, Filed, ReportedRow, render
+from treeproof.show.report.page import Facts, render
+from treeproof.show.report.rows import Filed, ReportedRow
 
 FIRST_ROWS = 5
 MOST_BEHIND = 1000  # rows whose distribution is drawn
@@ -55,7 +56,7 @@ class Report(Result):
 
     @property
     def late(self) -> tuple[int, ...]:
-        """The rows for which the time was up before everything was proved and certified."""
+        """The rows that timed out before everything was proved and certified."""
         return tuple(row.row for row in self.rows if any(filed.late for filed in row.answers))
 
     @property
@@ -96,7 +97,7 @@ class Report(Result):
         n = len(self.rows)
         parts = [f"{n} row{'s' * (n != 1)}", f"{self.accepted} certificate{'s' * (self.accepted != 1)} accepted"]
         parts += [f"{self.rejected} REJECTED"] if self.rejected else []
-        parts += [f"{len(self.late)} not proved in full, the time was up"] if self.late else []
+        parts += [f"{len(self.late)} timed out, not fully proved"] if self.late else []
         parts += [f"{len(self.failed)} not explained, the page says why"] if self.failed else []
         beside = "" if self.certificates is None else f", certificates in {self.certificates}"
         return f"{'; '.join(parts)}. Saved to {self.out}{beside}"
@@ -122,9 +123,9 @@ def report(
     command: str | None = None,
     model: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Write a page with explanations of chosen rows, each certified and checked; return what it has.
+    """Write a self-contained HTML report on chosen rows, each answer certified and checked; return what it has.
 
-    The page is one HTML file that loads nothing from elsewhere. It appears whole or not at all, after its certificates.
+    The page is one file that loads nothing from elsewhere. It is written atomically, after its certificates.
     A row that cannot be explained is on the page with its error; if none can, the first error is raised and nothing
     is written.
 
@@ -260,7 +261,7 @@ class _Asks:
         except TreeproofError as error:
             return Filed(error)
         if isinstance(result, Contrastive) and result.status in ("impossible", "unknown", "sound"):
-            remark = "no proof of this is kept." if result.status == "impossible" else "the time was up."
+            remark = "no proof of this is kept." if result.status == "impossible" else "timed out."
             return Filed(result, remark=remark)
         try:
             made = result.certificate(self.timeout)
@@ -294,7 +295,7 @@ def _chosen(rows: Iterable[int] | None, n_rows: int) -> list[int]:
 
 
 def check_page(out: str | os.PathLike[str]) -> Path:
-    """Return where a page goes; InputError if no page can be there."""
+    """Return where a page goes; InputError if it cannot be written there."""
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The page must end in .html or .htm. Got {str(out)!r}.")

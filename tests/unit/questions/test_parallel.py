@@ -1,0 +1,22 @@
+"""How many threads a number of jobs means."""
+
+from __future__ import annotations
+
+import pytest
+
+from treeproof.errors import InputError
+from treeproof.questions.parallel import count_jobs
+
+
+@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 1), (1, 1), (7, 7), (-1, 3), (-2, 2), (-9, 1)])
+def test_jobs_are_counted_as_joblib_counts_them(monkeypatch, n_jobs, threads):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "3")  # read by joblib, at most the cores that there are
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    assert count_jobs(n_jobs) == threads
+
+
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
+def test_a_number_of_jobs_that_means_nothing_is_refused(n_jobs):
+    with pytest.raises(InputError, match="'n_jobs' parameter must be None or a whole number other than 0"):
+        count_jobs(n_jobs)
