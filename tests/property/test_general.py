@@ -150,7 +150,7 @@ def test_a_deadline_gives_a_rule_and_a_bound_on_a_hard_forest():
     assert found.status == "sound" or found.coverage.covered == found.bound
     assert 1 <= found.coverage.covered <= found.bound <= len(X)
     assert not found.widest
-    assert "The time was up." in str(found)
+    assert "Timed out." in str(found)
     now = explainer.most_general(X[0], X, timeout=0)
     assert (now.status, now.coverage.covered) == ("sound", 1)
 

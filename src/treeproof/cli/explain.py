@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             say(json.dumps({"out": args.out, "rows": len(results), "late": late}))
         elif not args.quiet:
-            end = f"; {late} not proved in full, the time was up" if late else ""
+            end = f"; {late} timed out, not fully proved" if late else ""
             say(f"{count(len(results), 'row')} explained, saved to {args.out}{end}")
     return codes.code_of(result for _, result in results)
 

@@ -300,7 +300,7 @@ def proof_of(oracle: NativeOracle, cells: CellForest, proof: Proof) -> dict[str,
 
 def _unproved(deadline: float | None) -> TreeproofError:
     if deadline is not None:
-        return UnsupportedQueryError("The time was up before the proof was complete. Allow more.")
+        return UnsupportedQueryError("Timed out before the proof was complete; allow more time.")
     return InternalError("A claim that was proved could not be proved again; please report this.")
 
 

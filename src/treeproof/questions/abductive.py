@@ -45,7 +45,7 @@ class Abductive(Result):
     """Features whose values alone force the prediction; with a `target`, features that alone rule that class out.
 
     `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no feature can
-    be dropped) or ``"sound"`` (the deadline came first: the features suffice, but perhaps fewer would). With no
+    be dropped) or ``"sound"`` (timed out: the features suffice, but may not be minimal). With no
     features at all, the forest gives every input this label, or none the target.
 
     `cost` is what the features cost together, if costs were stated. `lower_bound` is given if the smallest set was
@@ -134,12 +134,12 @@ class Abductive(Result):
         these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
         are = f"{these}{at_cost(self.cost)} {does}"
         if self.status == "sound":
-            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do."
+            return f"Proved: {are}. Timed out; may not be minimal."
         dropped = no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
         if self.widest:
             dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
             dropped += but_missing(self.rule)
-        late = " Perhaps conditions can be widened, the time was up." if self.inflated and not self.widest else ""
+        late = " Timed out; a condition may still be widened." if self.inflated and not self.widest else ""
         late = perhaps_less(self) + late
         return f"Proved: {are}; {dropped}.{late}{near_ties(self.stats)}"
 

@@ -28,7 +28,7 @@ class Attribution(Result):
 
     `counts` has the number for each feature, of `n_abductive` explanations in all. `n_contrastive` is the number of
     contrastive ones met on the way. `status` is ``"complete"`` (these are all, so the shares are exact), ``"limited"``
-    (as many as asked for) or ``"incomplete"`` (the time was up): then they are shares of those found first, and say
+    (as many as asked for) or ``"incomplete"`` (timed out): then they are shares of those found first, and say
     nothing certain about the others, except that a count above 0 proves a feature relevant.
 
     Examples
@@ -94,7 +94,7 @@ class Attribution(Result):
             found = "this is the only abductive explanation" if n == 1 else f"these are all {n} abductive explanations"
             ones = f"are {m} contrastive ones" if m > 1 else f"is {m or 'no'} contrastive one"
             return f"Proved: {found}; there {ones}.{under(self.constraints)}{near_ties(self.stats)}"
-        why = "as many as asked for" if self.status == "limited" else "the time was up"
+        why = "as many as asked for" if self.status == "limited" else "timed out"
         return (
             f"Each of the {self.n_abductive} is proved; there may be more: {why}. "
             f"Shares are of these.{under(self.constraints)}{near_ties(self.stats)}"

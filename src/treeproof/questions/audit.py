@@ -35,7 +35,7 @@ class AuditedRow(Result):
     `flips` tells whether a change of protected features alone can give another prediction: True (with a witness, in
     which no change can be left out), False (then `why` is an explanation without protected features) or None (the time
     was up). `necessary` are the protected features that are in every explanation, `undecided` those of which that is
-    not known. `status` is ``"proved"`` (everything was decided), ``"sound"`` (the time was up: what is said is
+    not known. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said is
     proved, but perhaps fewer features would do, or more is necessary) or ``"unknown"`` (not even whether it flips).
 
     Examples
@@ -81,7 +81,7 @@ class AuditedRow(Result):
     def finding(self) -> str:
         """Return what was found, in words."""
         if self.flips is None:
-            return "not decided: the time was up"
+            return "not decided: timed out"
         if self.flips:
             return f"but {self.witness_label} if {', '.join(str(change) for change in self.changes)}"
         assert self.why is not None

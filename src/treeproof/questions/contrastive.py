@@ -119,19 +119,19 @@ class Contrastive(Result):
         if self.status == "impossible":
             return f"Proved: no input of the space gives {other}{limits}."
         if self.status == "unknown":
-            return f"Not decided: the time was up before it was clear whether any input gives {other}{limits}."
+            return f"Not decided: timed out before finding whether any input gives {other}{limits}."
         one = len(self.features) == 1
         these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
         are = f"changing {these}{at_cost(self.cost)} suffices"
         within = f" Limits: {', '.join(self.limits)}." if self.limits else ""
         if self.status == "sound":
-            return f"Proved: {are}. Not yet minimal, the time was up: perhaps fewer would do.{within}"
+            return f"Proved: {are}. Timed out; may not be minimal.{within}"
         end = f"{within}{near_ties(self.stats)}"
         minimal = no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
         end = perhaps_less(self) + end
         if self.closest:
             return f"Proved: {are}; {minimal}, and no closer {'value does' if one else 'values do'}.{end}"
-        late = "" if self.distance is None else " Perhaps closer values do, the time was up."
+        late = "" if self.distance is None else " Timed out; closer values may exist."
         return f"Proved: {are}; {minimal}.{late}{end}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -369,7 +369,7 @@ class Contrastives(Result, Sequence[Contrastive]):
         limits = f" with {', '.join(self.limits)}" if self.limits else ""
         if self.status == "all":
             return f"{what}. Proved: there are no others{limits}."
-        return f"{what}. Perhaps there are more: the time was up."
+        return f"{what}. Timed out; there may be more."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""

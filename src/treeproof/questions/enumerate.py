@@ -104,7 +104,7 @@ class Enumeration(Result, Iterator[Abductive | Contrastive]):
         elif self.decided:
             end = Line("note", f"{each}There may be more: the limit was reached.")
         else:
-            end = Line("open", f"{each}There may be more: the time was up.")
+            end = Line("open", f"{each}Timed out; there may be more.")
         return [*lines_of("row", self._first), *more, end]
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from treeproof.questions.result import Result, Role, as_plain, under
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict(Result):
-    """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (time was up).
+    """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (timed out).
 
     `enough` is, when it holds, the features among them that the proof used. A verdict is true or false in an ``if``; if
-    time was up, that raises ValueError.
+    timed out, that raises ValueError.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Verdict(Result):
     def title(self) -> str:
         """The answer, with what shows it."""
         if self.holds is None:
-            return "Not decided: the time was up."
+            return "Not decided: timed out."
         if self.holds:
             are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
             proved = f"Proved: {are} the prediction {self.label}."

@@ -89,7 +89,7 @@ class MostGeneral(Result):
             proved += f" than {self.bound}"
         proved += f", and no condition can be widened{but_missing(self.rule)}." if self.widest else "."
         if self.status == "sound" or not self.widest:
-            proved += " The time was up."
+            proved += " Timed out."
         return f"{proved}{near_ties(self.stats)}{under(self.constraints)}"
 
     def to_dict(self) -> dict[str, Any]:

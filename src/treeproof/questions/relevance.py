@@ -27,7 +27,7 @@ class FeatureRelevance:
 
     `grade` is ``"necessary"`` (in every abductive explanation: the `witness` has another label and differs from the
     instance in this feature alone, by `change`), ``"relevant"`` (in some but not in every one: the features of one are
-    the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (the time was up).
+    the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (timed out).
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Relevance(Result):
     """Which features are in every, in some or in no abductive explanation of a prediction; `grades` has what shows it.
 
     To keep an irrelevant feature at its value never helps to force the prediction, whatever else is kept.
-    `status` is ``"complete"`` or ``"incomplete"`` (the time was up: nothing is said about the `unknown` ones).
+    `status` is ``"complete"`` or ``"incomplete"`` (timed out: nothing is said about the `unknown` ones).
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Relevance(Result):
     def _claim(self) -> str:
         every, some, none = len(self.necessary), len(self.relevant), len(self.irrelevant)
         known = f"in every explanation {every} of {self.n_features} features, in some {some}, in none {none}"
-        late = f" The time was up before {len(self.unknown)} of them were decided." if self.unknown else ""
+        late = f" Timed out before {len(self.unknown)} of them were decided." if self.unknown else ""
         return f"Proved: {known}.{late}{under(self.constraints)}{near_ties(self.stats)}"
 
     def to_dict(self) -> dict[str, Any]:

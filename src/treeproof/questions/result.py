@@ -256,7 +256,7 @@ def perhaps_less(result: Abductive | Contrastive) -> str:
     sized = result.cost is None
     known = f"none {'has fewer than' if sized else 'costs less than'} {plain(result.lower_bound)}"
     bound = f"; {known}" if result.lower_bound > 0 else ""
-    return f" Perhaps a {'smaller' if sized else 'cheaper'} set does, the time was up{bound}."
+    return f" Timed out; a {'smaller' if sized else 'cheaper'} set may exist{bound}."
 
 
 def but_missing(rule: Sequence[Condition]) -> str:

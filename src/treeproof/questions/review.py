@@ -28,7 +28,7 @@ class Repair:
 
     `rule` has them in words. `dropped` and `tightened` are conditions as they were given, `added` names of features
     that were not mentioned. `status` is ``"minimal"`` (no condition can be dropped, and no tightened one can have its
-    old width back) or ``"sound"`` (the deadline came first: perhaps fewer or wider conditions would do).
+    old width back) or ``"sound"`` (timed out: fewer or wider conditions may do).
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Repair:
         several = len(self.rule) > 1
         proved = f"Proved: {'these force' if several else 'this forces'} {label}"
         if self.status == "sound":
-            proved += ". Not yet minimal, the time was up: perhaps fewer or wider conditions would do"
+            proved += ". Timed out; fewer or wider conditions may do"
         elif self.rule:
             proved += f"; {'none of them' if several else 'it'} {'can' if several else 'cannot'} be dropped"
         return f"{proved}.{under(self.constraints)}"
@@ -66,12 +66,12 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Review(Result):
-    """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (time was up).
+    """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (timed out).
 
     `applies` tells whether the row satisfies the conditions itself; if not, they are not about it. If they hold,
     `minimal` tells whether none of them can be dropped, and `redundant` has those of which any one can. A repair is
     what is left of conditions that hold without what they do not need, or conditions that hold, if they do not; it is
-    always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (the time was up: what is said
+    always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said
     is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
 
     Examples
@@ -115,7 +115,7 @@ class Review(Result):
     def title(self) -> str:
         """Whether the conditions force the label."""
         if self.holds is None:
-            return f"Not decided, the time was up: whether these conditions force {self.label}"
+            return f"Not decided, timed out: whether these conditions force {self.label}"
         verdict = "Right: these conditions force" if self.holds else "Wrong: these conditions do not force"
         return f"{verdict} {self.label}"
 
@@ -150,13 +150,13 @@ class Review(Result):
                 ),
             ]
         elif self.status == "sound":
-            lines.append(Line("open", "Not everything was decided: the time was up."))
+            lines.append(Line("open", "Timed out; not everything was decided."))
         return lines
 
     def _needed(self) -> str:
         needed = " None of them can be dropped." if self.conditions else ""
         if self.minimal is None:
-            needed = " Perhaps some can be dropped: the time was up."
+            needed = " Timed out; some may be redundant."
         elif self.redundant:
             each = "This one" if len(self.redundant) == 1 else "Any one of these"
             needed = f" {each} can be dropped: {', '.join(self.redundant)}."
@@ -268,7 +268,7 @@ class _Case:
         return not redundant, tuple(redundant), True
 
     def _mended(self) -> Repair | None:
-        """Return conditions about the row that hold; None if the time was up before there were any."""
+        """Return conditions about the row that hold; None if timed out before there were any."""
         space, first = self.setting.space, len(self.given)
         mentioned = list(dict.fromkeys(condition.feature for condition in self.given))
         others = [first + f for f in self.setting.order("importance", ()) if f not in mentioned]

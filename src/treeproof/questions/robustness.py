@@ -93,7 +93,7 @@ class Robustness(Result):
     reads them, in float32.
 
     `status` is ``"exact"`` (both are the same distance), ``"constant"`` (proved: no input of the space has another
-    label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (the time was up: the nearest flip
+    label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (timed out: the nearest flip
     is not closer than `proved`, and not farther than `nearest`, if that is known).
 
     Examples
@@ -158,8 +158,8 @@ class Robustness(Result):
         proved = f"Proved: {stays if self.target is None else f'no input {where} gets the label {self.target}'}"
         end = f"{norm.remark}{near_ties(self.stats)}"
         if self.nearest_exact is None:
-            return f"{proved}. The time was up before one was found that does not.{end}"
-        late = "" if self.status == "exact" else " Perhaps there is a nearer one, the time was up."
+            return f"{proved}. Timed out before finding one that does not.{end}"
+        late = "" if self.status == "exact" else " Timed out; a nearer one may exist."
         return f"{proved}; this one {norm.reached(self.nearest_exact)}.{late}{end}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -154,12 +154,12 @@ def test_no_time_gives_sound_bounds(loan):
     assert (change.status, change.closest) == ("unknown", False)
     several = loan.contrastives(ROW, timeout=0)
     assert (len(several), several.status) == (0, "sound")
-    assert "the time was up" in str(several)
+    assert "timed out" in str(several).lower()
     for norm, least in (("linf", 1), ("l1", 1), ("l0", 1)):
         result = loan.robustness(ROW, norm, timeout=0)
         assert (result.status, result.witness, result.nearest) == ("bounds", None, math.inf)
         assert result.proved == least  # closer than that there is nothing in another cell
-        assert "time was up" in str(result)
+        assert "timed out" in str(result).lower()
 
 
 @pytest.mark.parametrize("norm", ["linf", "l1", "l0"])

@@ -278,7 +278,7 @@ def test_an_overview_counts_rows_that_failed_and_those_out_of_time(explainer, ir
     features, _ = tp.plots.overview(results)
     assert "because of errors: 1 of the rows" in said(features)
     late = explainer.batch(iris.data[:4], timeout=0)
-    assert "Of 4 the time was up" in said(tp.plots.overview(late)[0])
+    assert "4 timed out" in said(tp.plots.overview(late)[0])
     assert texts(tp.plots.overview([])[0]) == ["no explanations"]
 
 

@@ -306,16 +306,16 @@ def test_a_deadline_is_labelled(heart, capsys):
     page = read("report.html")
     assert page.says("Row 0 timed out before everything was proved.")
     assert page.says("Timed out before this was complete.")
-    assert page.says("Not yet minimal, the time was up")
+    assert page.says("Timed out; may not be minimal")
     assert page.says("No certificate could be made")
 
 
 @pytest.mark.parametrize(
     ("question", "left", "said"),
     [
-        ("contrastive", {"closest": False}, "Perhaps closer values do, the time was up."),
-        ("abductive", {"widest": False}, "Perhaps conditions can be widened, the time was up."),
-        ("abductive", {"status": "minimal", "lower_bound": Fraction(1)}, "Perhaps a smaller set does, the time was up"),
+        ("contrastive", {"closest": False}, "Timed out; closer values may exist."),
+        ("abductive", {"widest": False}, "Timed out; a condition may still be widened."),
+        ("abductive", {"status": "minimal", "lower_bound": Fraction(1)}, "Timed out; a smaller set may exist"),
     ],
 )
 def test_what_the_time_left_open_is_labelled_though_it_is_minimal(heart, capsys, monkeypatch, question, left, said):

@@ -294,7 +294,7 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         f"{len(ranked) - len(names)} features more, in at most {counts[ranked[len(names)]]} each."
         if len(ranked) > len(names)
         else "",
-        f"Of {late} the time was up: perhaps fewer features would do." if late else "",
+        f"{late} timed out; may not be minimal." if late else "",
         f"No change, or none in time: {none} of the rows." if none else "",
         f"Not explained, because of errors: {failed} of the rows." if failed else "",
     ]
