@@ -1,16 +1,21 @@
-# Every target sets up what it needs: a virtual environment with the package built and installed.
+# Every target sets up what it needs in a virtual environment: the package for the demo, the tools for the others.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+DEMO := $(VENV)/.demo
+DEV := $(VENV)/.dev
+# Byte code is made when a module is first imported: most of what is installed never is.
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+INSTALL := $(PIP) install --no-compile
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test check docs newcomer bench quote sanitize fuzz campaign mutants format clean
+.PHONY: help demo test quick check docs newcomer bench quote sanitize fuzz campaign mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
 	@echo "make test      run all tests"
+	@echo "make quick     run the tests that are quick: a minute"
 	@echo "make docs      build the site into build/docs; a warning is an error"
 	@echo "make check     format, lint, types, import direction"
 	@echo "make newcomer  run the tutorial in an environment that has only the wheel"
@@ -19,37 +24,47 @@ help:
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
 	@echo "make mutants   make small mistakes in the code, and see that a test catches each (an hour; SHARE=0.1: a tenth of them)"
 	@echo "make bench     reproduce the paper's Table 1, quickly (DATA=folder with the datasets)"
-	@echo "make quote     write the figures of the stored results into the README"
+	@echo "make quote     write the figures of the stored results into the READMEs"
 
-$(STAMP): $(CORE)
+# Editable: edited Python code counts at once; edited C++ code builds again.
+$(DEMO): $(CORE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(INSTALL) --editable .
 	touch $@
 
-demo: $(STAMP)
+# The package is there already, by its name, so that it is not built a second time.
+$(DEV): $(DEMO) bench/pyproject.toml
+	$(INSTALL) "treeproof[dev]" --editable bench
+	touch $@
+
+demo: $(DEMO)
 	$(BIN)/treeproof demo
 
-test: $(STAMP)
+test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-check: $(STAMP)
+# Of the tests, those that take no long breath: for the loop while editing.
+quick: $(DEV)
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" tests/unit
+
+check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/unit/test_layers.py
 
-format: $(STAMP)
+format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(STAMP)
+docs: $(DEV)
 	$(BIN)/python -m sphinx -W --keep-going -n --fresh-env --quiet -b html docs build/docs
 	@echo "open build/docs/index.html"
 
 # The tutorial as written, by somebody who has nothing but the wheel.
-newcomer: $(STAMP)
+newcomer: $(DEV)
 	rm -rf build/newcomer
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/newcomer/dist .
+	$(PIP) wheel --no-deps --wheel-dir build/newcomer/dist .
 	$(PYTHON) -m venv build/newcomer/env
 	build/newcomer/env/bin/python -m pip install --quiet --disable-pip-version-check --find-links build/newcomer/dist \
 		'treeproof[plot,pandas,cli]'
@@ -74,20 +89,20 @@ fuzz: build/fuzz/test_core
 	seed=$(SEED) && echo "seed $$seed" && build/fuzz/test_core --seed $$seed --seconds $(SECONDS)
 
 DATA ?= data
-bench: $(STAMP)
+bench: $(DEV)
 	$(BIN)/treeproof bench table1 --data $(DATA) --quick
 
-quote: $(STAMP)
-	$(BIN)/python bench/quote.py
+quote: $(DEV)
+	$(BIN)/python -m treeproof_bench.quote
 
 clean:
 	rm -rf $(VENV) build dist
 
 # Looks for a wrong answer of any oracle on random and fitted models; every certificate is checked.
-campaign: $(STAMP)
+campaign: $(DEV)
 	seed=$(SEED) && $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $$seed
 
-# Small mistakes in a copy of the code; docs/mutants.md lists the ones that change no answer.
+# Small mistakes in a copy of the code; tests/mutants/equivalent.toml lists the ones that change no answer.
 SHARE ?= 1
-mutants: $(STAMP)
-	$(BIN)/python tests/mutants.py --share $(SHARE)
+mutants: $(DEV)
+	$(BIN)/python tests/mutants/run.py --share $(SHARE)

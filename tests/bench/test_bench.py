@@ -1,26 +1,14 @@
-"""The scripts in ``bench`` run, on a made-up dataset, and say what they measured."""
+"""The scripts of ``treeproof_bench`` run, on a made-up dataset, and say what they measured."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchdata import write_datasets
-
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-
-
-@pytest.fixture
-def harness(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    yield importlib.import_module("harness")
-    del sys.modules["harness"]
+from treeproof_bench import boosted, certificates, harness, native, questions, sat_presets
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +16,18 @@ def data(tmp_path_factory):
     return write_datasets(tmp_path_factory.mktemp("data"))
 
 
-def run(script, *arguments):
-    command = [sys.executable, str(BENCH / script), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(data, capsys):
+    """Run a script on the data; return what it prints."""
+
+    def run(script, *words):
+        script.main(["--data", str(data), *map(str, words)])
+        return capsys.readouterr().out
+
+    return run
 
 
-def test_a_table_prints_its_columns_and_keeps_everything(harness, capsys):
+def test_a_table_prints_its_columns_and_keeps_everything(capsys):
     table = harness.Table("title", "name:6 speed_up:10.2f")
     table.add({"name": "iris", "speed_up": 1.234, "raw": [1, 2]})
     table.add({"name": "wine", "speed_up": None})
@@ -41,22 +35,20 @@ def test_a_table_prints_its_columns_and_keeps_everything(harness, capsys):
     assert table.rows[0]["raw"] == [1, 2]
 
 
-def test_questions_end_to_end(data, tmp_path):
+def test_questions_end_to_end(run, tmp_path):
     report = tmp_path / "questions.json"
     options = ["--instances", "2", "--repeats", "1", "--limit", "5", "--dataset", "sums", "--json", report]
-    done = run("questions.py", "--data", data, *options)
-    assert done.returncode == 0, done.stderr
+    run(questions, *options)
     parts = json.loads(report.read_text())["parts"]
     assert set(parts) == {"length", "minimum", "inflate", "list", "change", "relevance", "linf", "l0"}
     assert all(part["rows"] and part["figures"] for part in parts.values())
     assert parts["minimum"]["rows"][0]["length"] <= parts["length"]["rows"][0]["tries"]
 
 
-def test_native_end_to_end(data, tmp_path):
+def test_native_end_to_end(run, data, tmp_path):
     report = tmp_path / "results" / "native.json"
     options = ("--instances", 3, "--repeats", 2, "--sat-instances", 2, "--batch-rows", 5, "--json", report)
-    done = run("native.py", "--data", data, "--part", "paper,sat,mean,batch", "--dataset", "sums", *options)
-    assert done.returncode == 0, done.stderr
+    out = run(native, "--part", "paper,sat,mean,batch", "--dataset", "sums", *options)
     found = json.loads(report.read_text())
     assert {"cpu", "cores"} <= set(found["machine"])
     assert {"python", "numpy", "scikit-learn", "treeproof"} <= set(found["versions"])
@@ -67,7 +59,7 @@ def test_native_end_to_end(data, tmp_path):
         assert [row["dataset"] for row in part["rows"]] == ["sums"]
         assert all(set(each) == {"figure", "value", "target", "met"} for each in part["figures"])
         for each in part["figures"]:
-            assert each["figure"] in done.stdout
+            assert each["figure"] in out
     paper = found["parts"]["paper"]["rows"][0]
     assert np.shape(paper["explain_raw"]) == np.shape(paper["predict_raw"]) == (3, 2)
     assert paper["ratio"] == pytest.approx(paper["explain_ms"] / paper["predict_ms"])
@@ -78,9 +70,37 @@ def test_native_end_to_end(data, tmp_path):
     assert found["parts"]["batch"]["rows"][0]["rows"] == 5
 
 
+def test_certificates_end_to_end(run, tmp_path):
+    options = ("--instances", 2, "--repeats", 1, "--dataset", "sums", "--json", tmp_path / "found.json")
+    run(certificates, *options)
+    parts = json.loads((tmp_path / "found.json").read_text())["parts"]
+    assert set(parts) == {"why", "wide", "small", "change", "verify"}
+    for name in ("why", "wide", "small", "change"):
+        row = parts[name]["rows"][0]
+        assert (row["instances"], row["failed"]) == (2, 0)
+        assert len(row["sizes"]) == len(row["times"]) == 2
+    assert parts["verify"]["rows"][0]["ratio"] > 0
+
+
+def test_boosted_end_to_end(run, tmp_path):
+    few = ("--trees", 3, "--depth", 2, "--instances", 2, "--repeats", 1, "--dataset", "steps")
+    run(boosted, *few, "--json", tmp_path / "found.json")
+    parts = json.loads((tmp_path / "found.json").read_text())["parts"]
+    assert set(parts) == {"sklearn", "hist", "xgboost", "lgbm"}
+    assert all(part["rows"][0]["minimal"] == part["rows"][0]["instances"] == 2 for part in parts.values())
+
+
+def test_presets_end_to_end(run):
+    out = run(sat_presets, "--instances", 2)
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["sums", "steps"]
+    assert "geometric mean of the ratios over 2 forests, 2 instances each: " in out
+
+
 @pytest.mark.parametrize(("option", "value"), [("--part", "paper,nonsense"), ("--dataset", "nonsense")])
-def test_an_unknown_name_is_refused(data, option, value):
-    done = run("native.py", "--data", data, option, value)
-    assert done.returncode == 2
-    assert f"{option} must name" in done.stderr
-    assert "nonsense" in done.stderr
+def test_an_unknown_name_is_refused(run, capsys, option, value):
+    with pytest.raises(SystemExit) as refused:
+        run(native, option, value)
+    assert refused.value.code == 2
+    err = capsys.readouterr().err
+    assert f"{option} must name" in err
+    assert "nonsense" in err

@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris
 
 import treeproof as tp
 from benchdata import write_datasets
-from treeproof.bench import growth, judge, memory, recipe, results, summary, table1, timing
-from treeproof.bench.peers.worker import digest
+from treeproof_bench import growth, judge, memory, recipe, results, summary, table1, timing
+from treeproof_bench.peers.worker import digest
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
-from treeproof.bench.peers import anchor, worker
+from treeproof_bench.peers import anchor, worker
 
 # Does what the first value of the row says.
 ANCHOR = """

@@ -10,9 +10,9 @@ import pytest
 
 import treeproof as tp
 from benchdata import write_datasets
-from treeproof.bench import growth, recipe, report, table1
-from treeproof.bench.peers.worker import digest
 from treeproof.cli import main
+from treeproof_bench import growth, recipe, report, table1
+from treeproof_bench.peers.worker import digest
 
 
 @pytest.fixture(scope="module")

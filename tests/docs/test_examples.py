@@ -11,7 +11,7 @@ import pytest
 import treeproof as tp
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-WITHOUT_CODE = {"glossary", "mutants", "usability"}
+WITHOUT_CODE = {"glossary"}
 
 
 def refresh():

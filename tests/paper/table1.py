@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import treeproof as tp
-from treeproof.bench import recipe
+from treeproof_bench import recipe
 
 DATA = Path(os.environ.get("TREEPROOF_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 TABLE = recipe.read_table(DATA) if (DATA / "table1.csv").exists() else {}

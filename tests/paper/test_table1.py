@@ -7,7 +7,7 @@ import pytest
 
 import treeproof as tp
 from paper.table1 import DATA, TABLE, rows_of, trained
-from treeproof.bench import recipe
+from treeproof_bench import recipe
 
 pytestmark = pytest.mark.skipif(not TABLE, reason=f"the paper's datasets are not in {DATA}")
 datasets = pytest.mark.parametrize(

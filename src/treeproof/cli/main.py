@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 import traceback
@@ -14,7 +15,7 @@ import treeproof
 from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, report, train
 from treeproof.cli import enumerate as enumerate_
 from treeproof.cli.terminal import say, show_table
-from treeproof.errors import InternalError, TreeproofError, did_you_mean
+from treeproof.errors import InternalError, MissingExtraError, TreeproofError, did_you_mean
 
 EXAMPLES = """
 treeproof demo                                a first look, nothing needed
@@ -23,6 +24,7 @@ treeproof explain data.json data.csv --row 7  why this prediction?
 treeproof explain data.json data.csv --row 7 --kind contrastive
 treeproof explain --help                      every command has examples
 """
+NO_BENCHMARKS = "The benchmarks are a package of their own. In a clone of the repository: pip install ./bench"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -98,14 +100,25 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     command("encode", "write a query about a row as DIMACS or SMT-LIB", encode)
     bench = command("bench", "reproduce the paper's experiment, beside other tools")
     if benchmarks:
-        from treeproof.bench.command import add_arguments  # only now: nobody else waits for it
-
-        add_arguments(bench)
+        _add_benchmarks(bench)
     command("completion", "print a shell completion script", completion)
     for made in _below(parser):
         made.usage = _usage(made)
         made.set_defaults(command=made)
     return parser
+
+
+def _add_benchmarks(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of the package treeproof-bench; without it, a command that says how to get it."""
+    if importlib.util.find_spec("treeproof_bench"):
+        importlib.import_module("treeproof_bench.command").add_arguments(parser)
+    else:
+        parser.add_argument("words", nargs=argparse.REMAINDER, metavar="BENCHMARK", help=NO_BENCHMARKS)
+        parser.set_defaults(run=_no_benchmarks)
+
+
+def _no_benchmarks(args: argparse.Namespace) -> int:
+    raise MissingExtraError(NO_BENCHMARKS)
 
 
 def _add(commands: Any, name: str, text: str, module: Any = None) -> argparse.ArgumentParser:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import treeproof as tp
-from treeproof.bench import growth, judge, machine, recipe, report, summary, table1
-from treeproof.bench.results import COMMAND, Results, load, start
+from treeproof_bench import growth, judge, machine, recipe, report, summary, table1
+from treeproof_bench.results import COMMAND, Results, load, start
+from treeproof_bench.timing import Stage, silent
 
 EXAMPLES = """examples:
   treeproof bench table1 --data DIR --quick
@@ -213,9 +214,6 @@ def _line(record: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-Stage = Callable[[str, int], Callable[[], None]]
-
-
 def _named(stage: Stage, name: str) -> Stage:
     return lambda text, total: stage(f"{name}: {text}", total)
 
@@ -231,10 +229,10 @@ def _progress(total: int, quiet: bool) -> Iterator[Stage]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
-        yield _silent
+        yield silent
         return
     if quiet or not sys.stderr.isatty():
-        yield _silent
+        yield silent
         return
     columns = (
         TextColumn("{task.description:<28}"),
@@ -273,7 +271,3 @@ def _progress(total: int, quiet: bool) -> Iterator[Stage]:
 
     with bars:
         yield stage
-
-
-def _silent(text: str, steps: int) -> Callable[[], None]:
-    return lambda: None

@@ -18,9 +18,9 @@ from typing import IO, Any
 import numpy as np
 
 import treeproof as tp
-from treeproof.bench import peers
-from treeproof.bench.peers.worker import digest
-from treeproof.bench.recipe import Floats, Integers
+from treeproof_bench import peers
+from treeproof_bench.peers.worker import digest
+from treeproof_bench.recipe import Floats, Integers
 
 FOLDER = Path(peers.__file__).parent
 PEERS = tuple(sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem != "worker"))
@@ -42,7 +42,7 @@ class Training:
 
 def package(peer: str) -> str:
     """Return the name under which a peer's package is installed."""
-    name: str = importlib.import_module(f"treeproof.bench.peers.{peer}").PACKAGES[0]
+    name: str = importlib.import_module(f"treeproof_bench.peers.{peer}").PACKAGES[0]
     return name
 
 

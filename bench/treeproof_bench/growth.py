@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.datasets import load_digits, make_classification
 
 import treeproof as tp
-from treeproof.bench import recipe
-from treeproof.bench.timing import medians, predicts, take_turns
+from treeproof_bench import recipe
+from treeproof_bench.timing import medians, predicts, take_turns
 
 # Curve: what it is about, and the places on it. No limit of depth is None.
 CURVES: dict[str, tuple[str, tuple[int | None, ...]]] = {

@@ -5,12 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+import treeproof as tp
+
 LONG_MS = 10_000.0  # What takes longer is not repeated: it is far above the noise.
+
+Action = Callable[[Any], Any]
+# Is told what begins and of how many steps it consists, and returns a function that is called after each.
+Stage = Callable[[str, int], Callable[[], None]]
+
+
+def silent(text: str, steps: int) -> Callable[[], None]:
+    """Tell nobody: a `Stage`."""
+    return lambda: None
 
 
 @dataclass
@@ -22,7 +34,7 @@ class Timed:
 
 
 def take_turns(
-    actions: Mapping[Any, Callable[[Any], Any]],
+    actions: Mapping[Any, Action],
     rows: Iterable[Any],
     repeats: int,
     *,
@@ -51,6 +63,28 @@ def take_turns(
                     timed[name].results.append(result)
                 tick()
     return timed
+
+
+def encode_and_explain(
+    explainer: tp.Explainer, rows: Iterable[Any], timeout: float | None = None, stage: Stage = silent
+) -> tuple[Timed, Timed]:
+    """Time an oracle that encodes on the rows, by index: the encoding of their classes, and the explanations.
+
+    Once, since what its solver has learnt would help it the second time.
+    """
+    rows = list(rows)
+    # With all features fixed the question is trivial, but makes the oracle encode the class of the instance and load
+    # its solver. Explaining the instance instead would let the solver learn what it is then asked.
+    every = range(explainer.space.n_features)
+    actions: dict[str, Action] = {
+        "encoding": partial(explainer.holds, features=every),
+        "explaining": partial(explainer.abductive, order="index", timeout=timeout),
+    }
+    encoding, explaining = (
+        take_turns({name: action}, rows, 1, warm_up=False, tick=stage(name, len(rows)))[name]
+        for name, action in actions.items()
+    )
+    return encoding, explaining
 
 
 def medians(timed: Timed) -> npt.NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """Time explanations of boosted models beside the models' own one-row ``predict``.
 
-``python bench/boosted.py --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part xgboost] [--json F]``
+``python -m treeproof_bench.boosted --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part xgboost]``
 
 DIR holds the datasets as CSV files and ``table1.csv``. Each part is one library: ``sklearn`` (GradientBoosting),
 ``hist`` (HistGradientBoosting), ``xgboost`` and ``lgbm`` (LightGBM); one that is not installed is left out. Of each,
@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from harness import Row, Table, figure, run
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
 import treeproof as tp
-from treeproof.bench.recipe import read, sample
-from treeproof.bench.timing import medians, ms, predicts, take_turns
+from treeproof_bench.harness import Row, Table, figure, run
+from treeproof_bench.recipe import read, sample
+from treeproof_bench.timing import Action, medians, ms, predicts, take_turns
 
 DATASETS = ("wdbc", "sonar", "spambase", "vowel")
 
@@ -69,7 +69,10 @@ def run_library(train: Train, title: str, args: argparse.Namespace) -> tuple[lis
             model = train(trees, depth).fit(X, y)
             imported = take_turns({"": tp.Explainer}, [model], 1, warm_up=False)[""]
             explainer = imported.results[0]
-            actions = {"explain": partial(explainer.abductive, timeout=args.timeout), "predict": predicts(model)}
+            actions: dict[str, Action] = {
+                "explain": partial(explainer.abductive, timeout=args.timeout),
+                "predict": predicts(model),
+            }
             timed = take_turns(actions, rows, args.repeats)
             explain, predict = timed["explain"], timed["predict"]
             if [why.label for why in explain.results] != predict.results:
@@ -86,12 +89,12 @@ def run_library(train: Train, title: str, args: argparse.Namespace) -> tuple[lis
             row |= {"near_ties": sum(why.stats.near_ties > 0 for why in explain.results)}
             row |= {"length": float(np.mean([len(why.features) for why in explain.results]))}
             table.add(row | {"explain_raw": explain.raw, "predict_raw": predict.raw})
-    rows = table.rows
-    minimal, n = sum(row["minimal"] for row in rows), sum(row["instances"] for row in rows)
-    worst = max(rows, key=lambda row: row["ratio"])
+    found = table.rows
+    minimal, n = sum(row["minimal"] for row in found), sum(row["instances"] for row in found)
+    worst = max(found, key=lambda row: row["ratio"])
     where = f"{worst['dataset']}, {worst['trees']} trees, depth {worst['depth']}"
-    return rows, [
-        figure("geometric mean of explanation / predict", geometric_mean(row["ratio"] for row in rows)),
+    return found, [
+        figure("geometric mean of explanation / predict", geometric_mean(row["ratio"] for row in found)),
         figure(f"largest ratio of a model ({where})", worst["ratio"]),
         figure("minimal in time", f"{minimal} of {n}", "all", minimal == n),
     ]
@@ -114,6 +117,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=10.0, help="seconds for one explanation")
 
 
-if __name__ == "__main__":
+def main(argv: Sequence[str] | None = None) -> None:
     there = {name: part for name, part in PARTS.items() if importlib.util.find_spec(NEEDS.get(name, "sklearn"))}
-    run(there, __doc__, add_arguments)
+    run(there, __doc__, add_arguments, argv)
+
+
+if __name__ == "__main__":
+    main()

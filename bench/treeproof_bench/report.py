@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,11 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from treeproof.bench import summary
-from treeproof.bench.results import COMMAND, Results
+from treeproof_bench import summary
+from treeproof_bench.results import COMMAND, Results
 
 Record = dict[str, Any]
 
@@ -418,56 +419,29 @@ def as_markdown(blocks: Sequence[Block]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:82em;margin:2em auto;padding:0 1em;color:#111;background:#fff}
-.wide{overflow-x:auto;max-height:85vh}
-table{border-collapse:collapse;font-size:12.5px;font-variant-numeric:tabular-nums}
-th,td{padding:.15em .55em;text-align:right;white-space:nowrap}
-th{position:sticky;top:0;background:#fff;border-bottom:1px solid #111}
-.name{text-align:left}
-tr.first td{border-top:1px solid #ccc}
-figure{margin:2em 0}
-figure svg{max-width:100%;height:auto}
-figcaption{color:#444;max-width:50em}
-"""
-
-
 def as_html(blocks: Sequence[Block], pictures: Mapping[str, bytes]) -> str:
-    """Return the report as one page that needs no other file."""
-    title = next(block.text for block in blocks if isinstance(block, Heading))
-    parts = []
-    for i, block in enumerate(blocks):
-        match block:
-            case Heading(text):
-                level = "h1" if i == 0 else "h2"
-                parts.append(f"<{level}>{html.escape(text)}</{level}>")
-            case Text(text):
-                parts.append(f"<p>{html.escape(text).replace('`', '')}</p>")
-            case Points(lines):
-                parts.append("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>")
-            case Table():
-                parts.append(_html_table(block))
-            case Picture(name, caption):
-                svg = pictures[name].decode()
-                # Names inside the pictures would clash on one page. A name is also what href and url() refer to.
-                svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg[svg.index("<svg") :])
-                parts.append(f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
-        f"<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n"
+    """Return the report as one page that needs no other file; its first block is the title."""
+    environment = Environment(
+        loader=PackageLoader("treeproof_bench", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    title, *others = blocks
+    return environment.get_template("report.html.j2").render(
+        title=title.text if isinstance(title, Heading) else "",
+        blocks=[(type(block).__name__, block) for block in others],
+        pictures={name: Markup(_inline(name, content.decode())) for name, content in pictures.items()},
     )
 
 
-def _html_table(table: Table) -> str:
-    def line(cells: Sequence[str], tag: str, first: bool) -> str:
-        inside = "".join(
-            f"<{tag}{' class=name' if j < table.n_names else ''}>{html.escape(cell)}</{tag}>"
-            for j, cell in enumerate(cells)
-        )
-        return f"<tr{' class=first' if first else ''}>{inside}</tr>"
+def _inline(name: str, svg: str) -> str:
+    """Return a picture as part of a page, with names of its own: those of several pictures would clash.
 
-    body = "\n".join(line(row, "td", bool(row[0])) for row in table.rows)
-    return f'<div class="wide"><table>\n{line(table.columns, "th", False)}\n{body}\n</table></div>'
+    A name is also what href and url() refer to.
+    """
+    return re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg[svg.index("<svg") :])
 
 
 def as_text(table: Table) -> str:
@@ -485,7 +459,7 @@ def as_text(table: Table) -> str:
 
 def write(results: Results, folder: Path) -> None:
     """Write ``report.md`` with its pictures, and ``report.html``, into a folder."""
-    from treeproof.bench import plots
+    from treeproof_bench import plots
 
     pictures = plots.draw(results)
     blocks = compose(results, pictures)

@@ -1,6 +1,6 @@
 """Time the questions beyond "why" on the forests of the paper's Table 1, native oracle, majority vote.
 
-``python bench/questions.py --data DIR [--instances 20] [--dataset NAME ...] [--part length,minimum] [--json F]``
+``python -m treeproof_bench.questions --data DIR [--instances 20] [--dataset NAME ...] [--part length,minimum]``
 
 * ``length``: explanations by importance (the default), by index, the best of ten orders, and the table's;
 * ``minimum``: smallest explanations within ten seconds, and how far from proved the others are;
@@ -16,15 +16,15 @@ Times are CPU times. Instances are the first of the paper's.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from harness import Row, Table, figure, recipe, run
 
 import treeproof as tp
-from treeproof.bench.timing import medians, ms, take_turns
+from treeproof_bench.harness import Part, Row, Table, figure, recipe, run
+from treeproof_bench.timing import medians, ms, take_turns
 
 FEW_FEATURES = 20
 
@@ -144,7 +144,7 @@ def run_list(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
 
 
 def run_simple(
-    title: str, ask: Callable[[tp.Explainer, Any, float], Any], decided: Callable[[Any], bool], args: argparse.Namespace
+    title: str, ask: Callable[[tp.Explainer, float, Any], Any], decided: Callable[[Any], bool], args: argparse.Namespace
 ) -> tuple[list[Row], list[Row]]:
     """Measure a question that has one answer for each row."""
     table = Table(
@@ -152,7 +152,7 @@ def run_simple(
         "dataset:15 instances:10 decided:9 median_ms:11.2f mean_ms:10.2f worst_ms:11.2f",
     )
     for name, _, explainer, rows in explainers(args):
-        times, results = once(lambda row, explainer=explainer: ask(explainer, row, args.limit), rows)
+        times, results = once(partial(ask, explainer, args.limit), rows)
         row = {"dataset": name, "instances": len(rows), "decided": sum(map(decided, results))}
         row |= {"median_ms": float(np.median(times)), "mean_ms": float(np.mean(times))}
         table.add(row | {"worst_ms": float(np.max(times))})
@@ -161,7 +161,7 @@ def run_simple(
     return table.rows, [figure("decided", f"{done} of {asked}"), figure("ms on the median set", median)]
 
 
-PARTS = {
+PARTS: dict[str, Part] = {
     "length": run_length,
     "minimum": run_minimum,
     "inflate": run_inflate,
@@ -169,25 +169,25 @@ PARTS = {
     "change": partial(
         run_simple,
         "change: the closest contrastive explanation",
-        lambda explainer, row, limit: explainer.contrastive(row, timeout=limit),
+        lambda explainer, limit, row: explainer.contrastive(row, timeout=limit),
         lambda change: change.closest,
     ),
     "relevance": partial(
         run_simple,
         "relevance: necessary, relevant or irrelevant, all features",
-        lambda explainer, row, limit: explainer.relevance(row, timeout=limit),
+        lambda explainer, limit, row: explainer.relevance(row, timeout=limit),
         lambda found: found.status == "complete",
     ),
     "linf": partial(
         run_simple,
         "linf: the largest proved distance, every feature in its own scale",
-        lambda explainer, row, limit: explainer.robustness(row, norm="linf", timeout=limit),
+        lambda explainer, limit, row: explainer.robustness(row, norm="linf", timeout=limit),
         lambda found: found.status == "exact",
     ),
     "l0": partial(
         run_simple,
         "l0: the fewest features whose change flips the prediction",
-        lambda explainer, row, limit: explainer.robustness(row, norm="l0", timeout=limit),
+        lambda explainer, limit, row: explainer.robustness(row, norm="l0", timeout=limit),
         lambda found: found.status == "exact",
     ),
 }
@@ -197,5 +197,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, default=10, help="seconds for one answer")
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    run(PARTS, __doc__, add_arguments, argv)
+
+
 if __name__ == "__main__":
-    run(PARTS, __doc__, add_arguments)
+    main()

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 import treeproof as tp
-from treeproof.bench import judge, recipe
-from treeproof.bench.machine import now
-from treeproof.bench.memory import in_a_fresh_process, resident_peaks
-from treeproof.bench.recipe import Floats
-from treeproof.bench.timing import Timed, medians, predicts, take_turns
+from treeproof_bench import judge, recipe
+from treeproof_bench.machine import now
+from treeproof_bench.memory import in_a_fresh_process, resident_peaks
+from treeproof_bench.recipe import Floats
+from treeproof_bench.timing import Stage, Timed, encode_and_explain, medians, predicts, silent, take_turns
 
 # As published: Glucose 3 is the solver of the preset.
 ORACLES: dict[str, dict[str, Any]] = {"native": {}, "sat": {"preset": "paper"}, "smt": {}}
 ROWS_FOR_MEMORY = 20
 
 Record = dict[str, Any]
-Tick = Callable[[str, int], Callable[[], None]]
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,11 @@ def measure(
     printed: recipe.Line,
     settings: Settings,
     pythons: Mapping[str, str],
-    stage: Tick = lambda text, total: lambda: None,
+    stage: Stage = silent,
 ) -> Record:
     """Return the record of a dataset.
 
-    `pythons` has the interpreter of each peer. `stage` is told what begins and of how many steps it consists, and
-    returns a function that is called after each.
+    `pythons` has the interpreter of each peer. `stage` is told of the progress.
     """
     tick = stage("training", 1)
     X, y = recipe.read(data, name)
@@ -71,10 +69,7 @@ def measure(
     places, rows = recipe.sample(data, name, settings.instances, settings.seed)
     native = tp.Explainer(voting)
     tick()
-    # With no feature fixed there are no clauses but those of the forest and the class.
-    formula = native.encode(rows[0], features=(), preset="paper")
-    size = re.search(r"^p cnf (\d+) (\d+)$", formula, flags=re.MULTILINE)
-    assert size is not None
+    n_variables, n_clauses = formula_size(native, rows[0])
     record: Record = {
         "dataset": name,
         "date": now(),
@@ -85,8 +80,8 @@ def measure(
         "depth": max(tree.get_depth() for tree in forest.estimators_),
         "nodes": recipe.n_nodes(forest),
         "accuracy": round(100 * float(np.mean(voting.predict(X_test) == y_test)), 2),
-        "vars": int(size[1]),
-        "clauses": int(size[2]),
+        "vars": n_variables,
+        "clauses": n_clauses,
         "rows": places,
         "oracles": {},
         "peers": {},
@@ -105,8 +100,19 @@ def measure(
     return record
 
 
+def formula_size(explainer: tp.Explainer, row: Floats) -> tuple[int, int]:
+    """Return the numbers of variables and of clauses of the paper's formula for the class of a row.
+
+    With no feature fixed there are no clauses but those of the forest and the class.
+    """
+    formula = explainer.encode(row, features=(), preset="paper")
+    size = re.search(r"^p cnf (\d+) (\d+)$", formula, flags=re.MULTILINE)
+    assert size is not None
+    return int(size[1]), int(size[2])
+
+
 def _native(
-    record: Record, explainer: tp.Explainer, forest: Any, rows: Floats, settings: Settings, stage: Tick
+    record: Record, explainer: tp.Explainer, forest: Any, rows: Floats, settings: Settings, stage: Stage
 ) -> Record:
     """Time the native oracle in both orders beside ``predict``; the default order and ``predict`` go into `record`."""
     explain = partial(explainer.abductive, timeout=settings.limit)
@@ -131,17 +137,11 @@ def _native(
     return _described(timed["index"])
 
 
-def _other(oracle: str, voting: Any, rows: Floats, settings: Settings, stage: Tick) -> Record:
-    """Time an oracle that encodes; once, since what its solver has learnt would help it the second time."""
+def _other(oracle: str, voting: Any, rows: Floats, settings: Settings, stage: Stage) -> Record:
     explainer = tp.Explainer(voting, oracle=oracle, **ORACLES[oracle])
-    # With all features fixed the question is trivial, but makes the oracle encode the class of the instance and load
-    # its solver. Explaining the instance instead would let the solver learn what it is then asked.
-    every = range(explainer.space.n_features)
-    tick = stage(f"{oracle}, encoding", len(rows))
-    encoding = take_turns({"": partial(explainer.holds, features=every)}, rows, 1, warm_up=False, tick=tick)[""]
-    explain = partial(explainer.abductive, order="index", timeout=settings.limit)
-    tick = stage(oracle, len(rows))
-    timed = take_turns({"": explain}, rows, 1, warm_up=False, tick=tick)[""]
+    encoding, timed = encode_and_explain(
+        explainer, rows, settings.limit, lambda text, total: stage(f"{oracle}, {text}", total)
+    )
     return {**_described(timed), "encode_ms": round(float(np.sum(medians(encoding))), 1)}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import treeproof as tp
-from treeproof.bench.recipe import Floats
+from treeproof_bench.recipe import Floats
 
 Result = TypeVar("Result")
 

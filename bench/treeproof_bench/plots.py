@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from treeproof.bench import growth, summary
-from treeproof.bench.results import Results
+from treeproof_bench import growth, summary
+from treeproof_bench.results import Results
 
 Record = dict[str, Any]
 # Black and two colours that differ in brightness too, for all kinds of colour vision.

@@ -1,8 +1,9 @@
-"""Write the figures of the results into the README, between its markers.
+"""Write the figures of the stored results into the two READMEs, between their markers.
 
-``python bench/quote.py`` (``make quote``)
+``python -m treeproof_bench.quote`` (``make quote``), in a clone of the repository.
 
-Nothing is measured: the figures come from ``results/table1.jsonl``, ``native.json`` and ``sat_presets.txt``.
+Nothing is measured: the figures come from ``table1.jsonl``, ``native.json``, ``certificates.json`` and
+``sat_presets.txt`` in the folder ``bench/results``.
 """
 
 from __future__ import annotations
@@ -13,20 +14,33 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
-from treeproof.bench import report, summary
-from treeproof.bench.report import sig
-from treeproof.bench.results import load
+from treeproof_bench import report, summary
+from treeproof_bench.report import sig
+from treeproof_bench.results import load
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "bench" / "results"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- figures: written by bench/quote.py -->", "<!-- end of figures -->"
+BENCH = Path(__file__).resolve().parents[1]
+RESULTS = BENCH / "results"
+BEGIN, END = "<!-- figures: written by make quote -->", "<!-- end of figures -->"
 
 Row = dict[str, Any]
 
 
+def headline(results: Path = RESULTS) -> str:
+    """Return the most important figures as one sentence, for the README of the repository."""
+    records = list(load(results / "table1.jsonl").datasets.values())
+    ratios = (found.ratio for record in records if (found := summary.default_order(record)))
+    anchor = summary.validity(records, summary.ANCHOR)
+    return (
+        f"On the {len(records)} forests of the paper's Table 1, a proved minimal explanation takes "
+        f"{sig(summary.geometric(ratios))} times one-row `predict` of the same forest, and is "
+        f"{sig(summary.geometric(summary.speed_up(record, 'sat') for record in records))} times as fast as with the "
+        f"paper's encoding, the time to encode not counted (geometric means); {anchor.refuted} of {anchor.answered} "
+        "answers of Anchor do not force the prediction."
+    )
+
+
 def figures(results: Path = RESULTS) -> str:
-    """Return the text between the markers."""
+    """Return all figures, for the README of the benchmarks."""
     table1 = load(results / "table1.jsonl")
     records = list(table1.datasets.values())
     native = {part: found["rows"] for part, found in json.loads((results / "native.json").read_text())["parts"].items()}
@@ -38,8 +52,8 @@ def figures(results: Path = RESULTS) -> str:
         f"On the {len(records)} forests of the paper's Table 1 (100 trees, depth 3 to 8, reproduced node for node) "
         f"and {n_instances:,} instances, those of the paper (the first 20 of each forest in the last six rows, the "
         f"first 10 beside other tools and the paper's encoding); one thread, CPU time, {header['machine']['cpu']}, "
-        f"{header['machine']['cores']} cores, {header['date'][:10]}. `bench/results/table1/report.md` has every "
-        "forest and every column of the table beside the printed one, `bench/README.md` the commands. One-row "
+        f"{header['machine']['cores']} cores, {header['date'][:10]}. [The report](results/table1/report.md) has "
+        "every forest and every column of the table beside the printed one. One-row "
         f"`predict` of the same forest is the yardstick; it takes {sig(min(predict))} to {sig(max(predict))} ms there.",
         "",
         "| | typical | worst |",
@@ -69,7 +83,7 @@ def table1_rows(records: list[Row]) -> list[tuple[str, str, str]]:
             f"{sig(ratios[forest])} of a forest ({forest}), {sig(beside[instance].worst)} of an instance ({instance})",
         )
     ]
-    faster = {record["dataset"]: found for record in records if (found := summary.speed_up(record, "sat"))}
+    faster = {record["dataset"]: times for record in records if (times := summary.speed_up(record, "sat"))}
     if faster:
         least = min(faster, key=faster.__getitem__)
         rows.append(
@@ -165,12 +179,15 @@ def encoding(records: list[Row], parts: dict[str, list[Row]], presets: str) -> s
         f"The paper's encoding itself, as preset `paper`, takes {sig(geometric_mean(published))} times what the "
         f"published tool was measured to take, relative to `predict`; preset `compact` is {float(compact[1]):.1f} "
         f"times faster than it (geometric mean, {float(compact[2]):.1f} with encoding; "
-        f"`bench/results/sat_presets.txt`). Its formulas have {range_of('vars')} variables than the table prints, and "
+        f"`results/sat_presets.txt`). Its formulas have {range_of('vars')} variables than the table prints, and "
         f"{range_of('clauses')} clauses: the published ones also have a selector for each feature with a clause for "
         "each interval, interval variables for two-valued features, and thresholds that differ only beyond float32, "
         "and they lack the clause "
         '"at least one class" of a tree.'
     )
+
+
+PAGES = {BENCH.parent / "README.md": headline, BENCH / "README.md": figures}
 
 
 def quoted(text: str, inside: str) -> str:
@@ -181,4 +198,5 @@ def quoted(text: str, inside: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(quoted(README.read_text(), figures()))
+    for page, written in PAGES.items():
+        page.write_text(quoted(page.read_text(), written()))

@@ -1,6 +1,6 @@
 """Time the native oracle beside the model's own ``predict`` and beside the paper's SAT encoding.
 
-``python bench/native.py --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part paper,sat] [--json F]``
+``python -m treeproof_bench.native --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part paper,sat]``
 
 DIR holds the datasets as CSV files and ``table1.csv``. The parts, each with a table and with figures at the end:
 
@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from functools import partial
 from statistics import geometric_mean
 
 import numpy as np
-from harness import Row, Table, but, figure, recipe, run
 
 import treeproof as tp
-from treeproof.bench.memory import TIMEOUT, in_a_fresh_process, resident_peaks, traced_peaks
-from treeproof.bench.recipe import draw, n_nodes, read, read_table, sample, train
-from treeproof.bench.timing import Timed, medians, ms, predicts, take_turns
+from treeproof_bench.harness import Row, Table, but, figure, recipe, run
+from treeproof_bench.memory import TIMEOUT, in_a_fresh_process, resident_peaks, traced_peaks
+from treeproof_bench.recipe import draw, n_nodes, read, read_table, sample, train
+from treeproof_bench.timing import Action, Timed, encode_and_explain, medians, ms, predicts, take_turns
 
 DEEP = ("wdbc", "heart-c", "vowel", "spambase", "twonorm", "pendigits", "phoneme", "magic", "letter")
 
@@ -114,12 +115,8 @@ def run_sat(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         rows = rows[: args.sat_instances]
         native = tp.Explainer(model, vote="majority")
         sat = tp.Explainer(model, vote="majority", oracle="sat", preset="paper")
-        # With all features fixed the question is trivial, but makes the oracle encode the class of the instance and
-        # load its solver. Explaining the instance instead would let the solver learn what it is then asked.
-        every = range(sat.space.n_features)
-        encoding = take_turns({"": partial(sat.holds, features=every)}, rows, 1, warm_up=False)[""]
-        by_sat = take_turns({"": partial(sat.abductive, order="index")}, rows, 1, warm_up=False)[""]
-        actions = {"native": partial(native.abductive, order="index"), "predict": predicts(model)}
+        encoding, by_sat = encode_and_explain(sat, rows)
+        actions: dict[str, Action] = {"native": partial(native.abductive, order="index"), "predict": predicts(model)}
         by_native, predict = take_turns(actions, rows, args.repeats).values()
         if [why.features for why in by_sat.results] != [why.features for why in by_native.results]:
             raise SystemExit(f"{name}: the oracles disagree")
@@ -191,7 +188,7 @@ def run_import(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         arrays = (forest.feature, forest.threshold, forest.subset, forest.left, forest.right, forest.values)
         of_forest = sum(array.nbytes for array in arrays) / 1e6
         building, explaining = in_a_fresh_process(resident_peaks, model, rows)
-        peak = None if building is None else max(building, explaining)
+        peak = None if building is None or explaining is None else max(building, explaining)
         row = {
             "dataset": name,
             "depth": depth,
@@ -268,5 +265,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-rows", type=int, default=300, help="rows in the part batch")
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    run(PARTS, __doc__, add_arguments, argv)
+
+
 if __name__ == "__main__":
-    run(PARTS, __doc__, add_arguments)
+    main()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from treeproof.bench import machine
-from treeproof.bench.recipe import read, read_table, sample, train
+from treeproof_bench import machine
+from treeproof_bench.recipe import Line, read, read_table, sample, train
 
 Row = dict[str, Any]
 Part = Callable[[argparse.Namespace], tuple[list[Row], list[Row]]]
@@ -38,7 +36,7 @@ class Table:
         print("".join(shown), flush=True)
 
 
-def recipe(args: argparse.Namespace) -> Iterator[tuple[str, dict[str, str], Any, np.ndarray]]:
+def recipe(args: argparse.Namespace) -> Iterator[tuple[str, Line, Any, Any]]:
     """Yield name, line of Table 1, forest and chosen rows of each dataset of the table."""
     table = read_table(args.data)
     for name in args.dataset or table:
@@ -66,7 +64,10 @@ def about(args: argparse.Namespace) -> Row:
 
 
 def run(
-    parts: Mapping[str, Part], text: str, add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    parts: Mapping[str, Part],
+    text: str,
+    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+    argv: Sequence[str] | None = None,
 ) -> None:
     """Run the parts that the command line asks for, print their figures, and write everything to a file on request."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
@@ -77,7 +78,7 @@ def run(
     parser.add_argument("--part", default=",".join(parts), help="parts, with commas between them; by default all")
     parser.add_argument("--json", type=Path, help="file for all numbers, written anew after each part")
     add_arguments(parser)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     if not set(args.part.split(",")) <= set(parts):
         parser.error(f"--part must name some of {', '.join(parts)}. Got {args.part}.")
     for name in args.dataset or ():

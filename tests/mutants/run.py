@@ -1,7 +1,8 @@
 """Do the tests notice wrong code? ``make mutants``: a thousand small mistakes, each of which a test must catch.
 
 A mutant is the code with one comparison, tie, flag, connective or count off by one. Mutants that no test catches must
-be listed in docs/mutants.md with the reason why no answer can change; any other survivor is an error.
+be listed in equivalent.toml with the reason why no answer can change; any other survivor is an error, and so is an
+entry of that list that no mutant matches any more (``run.py --list`` looks for those alone, in a second).
 
 The C++ core is compiled once, with all its mutants in it, and the environment variable TREEPROOF_MUTANT switches one
 on: ``a < b`` becomes ``a < mutant::at(7) < b``, which is ``a <= b`` if 7 is on. Connectives cannot be written so, as
@@ -33,6 +34,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -41,8 +43,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-LISTED = ROOT / "docs" / "mutants.md"
+ROOT = Path(__file__).parents[2]
+LISTED = Path(__file__).with_name("equivalent.toml")
 
 CORE = (
     *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
@@ -50,22 +52,29 @@ CORE = (
     *("clauses.cpp", "table.cpp", "local_search.cpp"),
 )
 
-PROPERTY, UNIT = "tests/property/test_", "tests/unit/test_"
+PROPERTY, UNIT = "tests/property/test_", "tests/unit/"
 CAMPAIGN = "tests/regressions/test_campaign.py"
-CHECKER, SEARCH = UNIT + "checker.py", "tests/unit/search/test_"
-DEADLINES = SEARCH + "deadlines.py"
+CHECKER, SEARCH = UNIT + "proof/test_checker.py", UNIT + "search/test_"
+CELLS, DEADLINES = UNIT + "query/test_cells.py", SEARCH + "deadlines.py"
+CONTRASTIVE, MINIMUM = UNIT + "questions/test_contrastive.py", UNIT + "questions/test_minimum.py"
 PYTHON = {
-    "cells.py": (UNIT + "cells.py", PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py"),
-    "statements.py": (UNIT + "statements.py", PROPERTY + "scores.py"),
-    "search/chart.py": (SEARCH + "chart.py", SEARCH + "hitting.py", DEADLINES),
-    "search/closest.py": (SEARCH + "closest.py", PROPERTY + "closest.py", UNIT + "changes.py", PROPERTY + "change.py"),
-    "search/diverse.py": (DEADLINES, UNIT + "changes.py", PROPERTY + "change.py"),
-    "search/general.py": (SEARCH + "general.py", PROPERTY + "general.py"),
-    "search/hitting.py": (SEARCH + "hitting.py", UNIT + "minimum.py", PROPERTY + "minimum.py"),
+    "checker.py": (UNIT + "proof/test_checker_rules.py", CHECKER, PROPERTY + "certificates.py"),
+    "model/scores.py": (UNIT + "model/test_scores.py", PROPERTY + "scores.py"),
+    "query/cache.py": (
+        UNIT + "query/test_cache.py",
+        DEADLINES,
+        PROPERTY + "closest.py",
+        PROPERTY + "explanations.py",
+    ),
+    "query/cells.py": (CELLS, PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py"),
+    "query/scores.py": (CELLS, PROPERTY + "scores.py", CAMPAIGN, PROPERTY + "sums.py"),
+    "search/closest.py": (SEARCH + "closest.py", PROPERTY + "closest.py", CONTRASTIVE, PROPERTY + "change.py"),
+    "search/diverse.py": (DEADLINES, CONTRASTIVE, PROPERTY + "change.py"),
+    "search/hitting.py": (SEARCH + "hitting.py", MINIMUM, PROPERTY + "minimum.py"),
     "search/inflation.py": (DEADLINES, PROPERTY + "inflation.py"),
     "search/loosen.py": (SEARCH + "loosen.py", PROPERTY + "review.py"),
+    "search/map_solver.py": (SEARCH + "map_solver.py", SEARCH + "hitting.py", DEADLINES),
     "search/marco.py": (DEADLINES, PROPERTY + "explanations.py"),
-    "search/memory.py": (SEARCH + "memory.py", DEADLINES, PROPERTY + "closest.py", PROPERTY + "explanations.py"),
     "search/minimal.py": (
         SEARCH + "minimal.py",
         "tests/regressions/test_sums.py",
@@ -73,9 +82,9 @@ PYTHON = {
         PROPERTY + "explanations.py",
         CAMPAIGN,
     ),
-    "search/minimum.py": (SEARCH + "minimum.py", DEADLINES, UNIT + "minimum.py", PROPERTY + "minimum.py"),
-    "search/relevance.py": (DEADLINES, UNIT + "relevance.py", PROPERTY + "relevance.py"),
-    "checker.py": (UNIT + "checker_rules.py", CHECKER, PROPERTY + "certificates.py"),
+    "search/minimum.py": (SEARCH + "minimum.py", DEADLINES, MINIMUM, PROPERTY + "minimum.py"),
+    "search/most_general.py": (SEARCH + "most_general.py", PROPERTY + "general.py"),
+    "search/relevance.py": (DEADLINES, UNIT + "questions/test_relevance.py", PROPERTY + "relevance.py"),
 }
 
 HEADER = """
@@ -118,6 +127,11 @@ class Mutant:
     text: str  # the line with the change
     id: int  # of the switch; -1: must be compiled
     source: str = ""  # the whole file with the change, if it must be compiled
+
+    @property
+    def named(self) -> str:
+        """File, function and changed line: an entry of equivalent.toml."""
+        return f"{self.file}, {self.place}: {self.text}"
 
 
 COMMENT_OR_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"")
@@ -465,10 +479,18 @@ def python_mutants(file: str, code: str) -> list[Mutant]:
     return list(mutants.values())
 
 
-def listed() -> set[tuple[str, str, str]]:
-    """Return file, function and changed line of the mutants that docs/mutants.md explains."""
-    text = LISTED.read_text() if LISTED.exists() else ""
-    return set(re.findall(r"^\* ([\w./]+), (~?\w+): ``? ?(.*?) ?``?$", text, re.MULTILINE))
+def listed() -> set[str]:
+    """Return the mutants that equivalent.toml explains, as `Mutant.named` writes them."""
+    groups = tomllib.loads(LISTED.read_text())["equivalent"]
+    return {mutant for group in groups for mutant in group["mutants"]}
+
+
+def stale(known: set[str]) -> list[str]:
+    """Return entries of the list that are no mutants of the code as it is now."""
+    made = {m.named for file in CORE for m in core_mutants(file, (ROOT / "core" / file).read_text(), 1)[1]}
+    for file in PYTHON:
+        made |= {m.named for m in python_mutants(file, (ROOT / "src" / "treeproof" / file).read_text())}
+    return sorted(known - made)
 
 
 class Tally:
@@ -482,12 +504,11 @@ class Tally:
 
     def add(self, mutant: Mutant, caught: bool) -> None:
         """Count a mutant; print it if nothing caught or explains it."""
-        known = (mutant.file, mutant.place, mutant.text) in self.known
-        fate = "caught" if caught else "explained" if known else "survived"
+        fate = "caught" if caught else "explained" if mutant.named in self.known else "survived"
         self.counts[mutant.file].update(["made", fate])
         if fate == "survived":
             self.unexplained.append(mutant)
-            print(f"* {mutant.file}, {mutant.place}: `{mutant.text}`  (line {mutant.line}, {mutant.id})", flush=True)
+            print(f"    '{mutant.named}',  # line {mutant.line}, switch {mutant.id}", flush=True)
         if self.log:
             with self.log.open("a") as log:
                 log.write(f"{fate}\t{mutant.file}\t{mutant.place}\t{mutant.line}\t{mutant.id}\t{mutant.text}\n")
@@ -517,7 +538,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=600, help="cases of core/tests (default: 600)")
     parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutants")
     parser.add_argument("--log", type=Path, help="write every mutant with its fate here")
+    parser.add_argument("--list", action="store_true", help="only see whether equivalent.toml is about this code")
     args = parser.parse_args()
+    if unmatched := stale(listed()):
+        print("No mutants of this code, but listed in equivalent.toml:", *unmatched, sep="\n    ")
+    if args.list:
+        return 1 if unmatched else 0
     shutil.rmtree(args.scratch, ignore_errors=True)
     args.scratch.mkdir(parents=True)
     chance, tally, package = random.Random(args.seed), Tally(args.log), Package()
@@ -533,13 +559,13 @@ def main() -> int:
     if args.part in ("core", "all"):
         core = Core(args.scratch, args.cases)
         extension = [build_extension(args.scratch)]
-        certificates = (CAMPAIGN, UNIT + "checker.py")
+        certificates = (CAMPAIGN, CHECKER)
         assert not package.catches(extension, certificates, 600), "the campaign must pass without a mutant"
 
         def catches(mutant: Mutant) -> bool:
             if core.catches(mutant):
                 return True
-            if (mutant.file, mutant.place, mutant.text) in tally.known:
+            if mutant.named in tally.known:
                 return False
             return core.catches_slowly(mutant) or package.catches(extension, certificates, 200, mutant.id)
 
@@ -556,7 +582,7 @@ def main() -> int:
             seconds = 4 * (used() - began) + 5
             judge(mutants, lambda m, t=tests, s=seconds: package.catches([package.changed(m)], t, s))
     tally.report()
-    return 1 if tally.unexplained else 0
+    return 1 if tally.unexplained or unmatched else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Make and check certificates for the forests of the paper's Table 1.
 
-``python bench/certificates.py --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part why]``
+``python -m treeproof_bench.certificates --data DIR [--instances 20] [--repeats 3] [--dataset NAME ...] [--part why]``
 
 DIR holds the datasets as CSV files and ``table1.csv``. The parts, each with a table and with figures at the end:
 
@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
-from harness import Row, Table, figure, recipe, run
 
 import treeproof as tp
-from treeproof.bench.timing import ms, take_turns
-from treeproof.checker import CheckError, Model, check
-from treeproof.model.files import forest_to_json
+from treeproof.checker import Model, check
+from treeproof_bench.harness import Part, Row, Table, figure, recipe, run
+from treeproof_bench.timing import Action, ms, predicts, take_turns
 
 LIMIT = 3
 CHANGE_SECONDS = 2.0
@@ -49,23 +50,29 @@ def run_part(
     )
     for name, _, model, rows in recipe(args):
         explainer = tp.Explainer(model, vote=vote)
-        explain: Callable[[Any], Any] = partial(getattr(explainer, ask), **options)
+        explain: Action = partial(getattr(explainer, ask), **options)
         wanted = ("minimum",) if options.get("minimum") else ("minimal", "minimum")
         rows = [row for row in rows if explain(row).status in wanted]
         if not rows:
             continue
-        actions = {"explain": explain, "certify": lambda row, explain=explain: explain(row).certificate().text}
+
+        def certify(row: Any, explain: Action = explain) -> str:
+            text: str = explain(row).certificate().text
+            return text
+
+        actions: dict[str, Action] = {"explain": explain, "certify": certify}
         plain, made = take_turns(actions, rows, args.repeats).values()
         texts = made.results
+        text = stored(explainer.forest)
         start = time.process_time()
-        reader = Model(forest_to_json(explainer.forest))
+        reader = Model(text)
         read_ms = 1000 * (time.process_time() - start)
         times, boxes, failed = [], [], 0
         for text in texts:
             start = time.process_time()
             try:
                 boxes.append(check(text, reader).leaves)
-            except CheckError:
+            except tp.CheckError:
                 failed += 1
             times.append(1000 * (time.process_time() - start))
         sizes = [len(text.encode()) for text in texts]
@@ -84,6 +91,13 @@ def run_part(
     return table.rows, figures(table.rows)
 
 
+def stored(forest: tp.Forest) -> str:
+    """Return the text of the file that the checker reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        tp.save_forest(forest, path := Path(folder) / "forest.json")
+        return path.read_text()
+
+
 def run_verify(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     table = Table(
         "verify: one minimal explanation, checked before it is returned, majority vote",
@@ -93,10 +107,10 @@ def run_verify(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         plain = tp.Explainer(model, vote="majority")
         verified = tp.Explainer(model, vote="majority", verify=True)
         verified.abductive(rows[0])  # reads the model, once
-        actions = {
+        actions: dict[str, Action] = {
             "plain": plain.abductive,
             "verified": verified.abductive,
-            "predict": lambda row, model=model: model.predict(row[None, :]),
+            "predict": predicts(model),
         }
         explained, checked, predicted = take_turns(actions, rows, args.repeats).values()
         row = {"dataset": name, "nodes": plain.forest.n_nodes, "instances": len(rows), "predict_ms": ms(predicted)}
@@ -131,7 +145,7 @@ def figures(rows: list[Row]) -> list[Row]:
     ]
 
 
-PARTS = {
+PARTS: dict[str, Part] = {
     "why": partial(run_part, title="why: one minimal explanation, majority vote", vote="majority", ask="abductive"),
     "wide": partial(run_part, title="wide: conditions widened, mean vote", vote="mean", ask="abductive", inflate=True),
     "small": partial(
@@ -154,5 +168,9 @@ PARTS = {
 }
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    run(PARTS, __doc__, argv=argv)
+
+
 if __name__ == "__main__":
-    run(PARTS, __doc__)
+    main()

@@ -1,8 +1,8 @@
 """The file of results: lines of JSON that grow while the command runs, so that an interrupted run can go on.
 
 The first line says what was measured, where and with what: ``command``, ``settings``, ``machine``, ``versions``,
-``date``. Each line after it is a record, of a dataset (`treeproof.bench.table1.measure`) or of a place on a growth
-curve (`treeproof.bench.growth.measure`).
+``date``. Each line after it is a record, of a dataset (`treeproof_bench.table1.measure`) or of a place on a growth
+curve (`treeproof_bench.growth.measure`).
 """
 
 from __future__ import annotations
