@@ -5,64 +5,34 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from treeproof import _core
-from treeproof._core import Cancel
 from treeproof.errors import UnsupportedQueryError
-from treeproof.model.decision import Sums
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query.oracle import (
+    Answer,
+    Cancel,
+    Deletes,
+    Deletion,
+    Entailed,
+    Inflates,
+    Inflation,
+    Labels,
+    Proof,
+    Proves,
+    Query,
+    Refuted,
+    Stays,
+    Unknown,
+)
 from treeproof.query.scores import exact_leaves
 from treeproof.space.domains import Cells, Domain
 
-__all__ = ["Deletion", "Inflation", "NativeOracle", "PlainOracle", "Proof"]
-
 DEEPEST = 19_000
 _WORD = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """What canonical deletion found: features that entail the claim, `minimal` unless the deadline came first."""
-
-    features: frozenset[int]
-    clauses: frozenset[int]
-    minimal: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
-
-
-@dataclass(frozen=True, slots=True)
-class Inflation:
-    """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
-
-    domains: tuple[Domain, ...]
-    clauses: frozenset[int]
-    widest: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The record of a proof, as core/record.hpp describes it."""
-
-    steps: list[int]
-    tables: list[list[int]]
 
 
 class PlainOracle:
@@ -73,7 +43,7 @@ class PlainOracle:
 
     def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
         source = forest.source
-        sums = source.sums or Sums(())
+        sums = source.decision
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
         words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
@@ -103,7 +73,7 @@ class PlainOracle:
             vote=source.vote,
             start=list(sums.start),
             single=sums.numbers == "float32",
-            divisor=float(sums.divisor),
+            divisor=sums.divisor,
             cuts=None if sums.cuts is None else list(sums.cuts),
             softmax=sums.softmax,
             tabulate=tabulate,
@@ -146,7 +116,7 @@ class PlainOracle:
         return feature, 0, 0, _bits(domain, words[feature])
 
 
-class NativeOracle(PlainOracle):
+class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
     """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
 
     In a space of a few thousand points at most, such as one of few binary features, all labels are listed beforehand
@@ -160,16 +130,16 @@ class NativeOracle(PlainOracle):
         super().__init__(forest, tabulate=tabulate)
 
     def label(self, point: Sequence[int]) -> int:
-        """Return the class index of the model's own ``predict`` at `point`."""
+        """Return the class index at `point`."""
         return self._core.label(list(point))
 
     @property
     def price_shift(self) -> int:
-        """Prices in a proof are in units of 2 to the power of this, in scores."""
+        """The binary exponent of a price's unit."""
         return self._core.price_shift
 
     def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
-        """Return the proof of an entailed query; None if it is refuted, or the deadline came first."""
+        """Return the record that the search wrote while it proved the query."""
         near = query.near or tuple(min(domain) for domain in query.domains)
         entailed, steps, tables = self._core.prove(
             *self._box(query.domains),
@@ -184,7 +154,7 @@ class NativeOracle(PlainOracle):
     def witnesses(
         self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
     ) -> list[Cells]:
-        """Return, for each feature, a point of the domains with it freed that has another label; empty if none."""
+        """Return all witnesses by one call of the core."""
         found = self._core.witnesses(
             *self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
         )
@@ -199,10 +169,7 @@ class NativeOracle(PlainOracle):
         deadline: float | None,
         cancel: Cancel | None = None,
     ) -> Deletion:
-        """Return what `treeproof.search.minimal.abductive` would, with the whole loop inside the core.
-
-        Another thread may stop it early by `cancel`, as a deadline would.
-        """
+        """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
         found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
         return Deletion(frozenset(found[0]), frozenset(found[1]), *found[2:])
@@ -216,10 +183,7 @@ class NativeOracle(PlainOracle):
         deadline: float | None,
         cancel: Cancel | None = None,
     ) -> Inflation:
-        """Return what `treeproof.search.inflation.widen` would, with the whole loop inside the core.
-
-        Another thread may stop it early by `cancel`, as a deadline would.
-        """
+        """Return the widest domains, with the whole loop inside the core."""
         found = self._core.inflate(
             *self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel
         )

@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from treeproof.errors import InternalError
-from treeproof.oracles.native import Deletion, Inflation
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import (
     Answer,
     Cancel,
     Claim,
+    Deletion,
     Entailed,
+    Inflation,
     Oracle,
     Query,
     Refuted,

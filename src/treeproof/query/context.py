@@ -15,10 +15,9 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row
-from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Memory
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Cancel, Claim, Never, Oracle, Refuted, Stays
+from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
 from treeproof.space.conditions import show_day
 from treeproof.space.domains import Cells, Domain
@@ -60,7 +59,7 @@ class Setting:
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
             raise InputError(f"The row must keep the constraint {self.constraint(broken)!r}. It does not.")
-        label = self.oracle.label if isinstance(self.oracle, NativeOracle) else self.cells.label
+        label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
         return Instance(row, point, label(point))
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:

@@ -12,11 +12,10 @@ from treeproof.errors import InternalError
 from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
 from treeproof.oracles.brute import BruteOracle
-from treeproof.oracles.native import Deletion
 from treeproof.query import cache as module
 from treeproof.query.cache import Counts, Memory
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query.oracle import Answer, Deletion, Entailed, Query, Refuted, Stays, Unknown
 from treeproof.space.declare import declare
 
 
