@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "branch_and_bound.hpp"
@@ -42,7 +43,12 @@ nb::list places(const std::vector<std::uint8_t>& flags) {
   return list;
 }
 
-constexpr int kDeepest = 20000;  // trees are walked recursively: deeper ones could exhaust a thread's stack
+constexpr int kDeepest = 19000;  // splits; trees are walked recursively: deeper ones could exhaust a thread's stack
+
+struct TooDeepError : std::invalid_argument {
+  TooDeepError()
+      : std::invalid_argument("The native oracle takes trees of depth up to " + std::to_string(kDeepest) + ". Got a deeper one.") {}
+};
 
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
@@ -117,7 +123,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.band = band;
   forest.unit = unit;
   forest.derive();
-  if (forest.depth > kDeepest) throw std::invalid_argument("the forest is too deep");
+  if (forest.depth > kDeepest + 1) throw TooDeepError();  // nodes are one more than splits
   return std::make_unique<Core>(std::move(forest), tabulate);
 }
 
@@ -184,7 +190,7 @@ std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_con
   return labels;
 }
 
-nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+Outcome decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
                        bool stays, int label, std::optional<std::vector<Cell>> home, double seconds,
                        bool plain) {
   const Forest& forest = core.forest();
@@ -199,12 +205,16 @@ nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> 
     outcome = plain ? decide_plainly(forest, box, claim, must_stop) : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
-  const char* const names[] = {"entailed", "refuted", "stopped"};
-  return nb::make_tuple(names[static_cast<int>(outcome.status)], places(outcome.used), places(outcome.used_clauses),
-                        nb::cast(outcome.witness), outcome.label, outcome.near_tie, outcome.boxes);
+  return outcome;
 }
 
-nb::tuple prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays, int label,
+// As record.hpp describes it.
+struct Proof {
+  std::vector<std::int32_t> steps;
+  std::vector<std::vector<std::int32_t>> tables;
+};
+
+std::optional<Proof> prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays, int label,
                       const std::vector<Cell>& home, double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
   const Box box = make_box(forest, low, high, sets);
@@ -218,7 +228,8 @@ nb::tuple prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> h
     outcome = core.borrow()->decide(box, claim, home, [&] { return stopper(); }, &recorder);
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(outcome.status == Status::entailed, recorder.steps(), recorder.tables());
+  if (outcome.status != Status::entailed) return std::nullopt;
+  return Proof{recorder.steps(), recorder.tables()};
 }
 
 // For each of the features, a point of the box with this feature freed that violates the claim; empty if there is none.
@@ -244,25 +255,24 @@ std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> lo
   return witnesses;
 }
 
-nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
+Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int label,
                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
                         double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
-  Explanation found;
+  Deletion found;
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
-    found = explain(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
+    found = delete_features(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(places(found.kept), places(found.used_clauses), found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
-                        found.near_ties, found.longest_entailed, found.longest_refuted);
+  return found;
 }
 
-nb::tuple inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+Inflation inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
                       const std::vector<Cell>& point, int label, const std::vector<std::int32_t>& order, double seconds,
                       const Cancel* cancel) {
   const Forest& forest = core.forest();
@@ -276,38 +286,65 @@ nb::tuple inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> h
     found = inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(found.box.low, found.box.high, found.box.sets, places(found.used_clauses), found.widest,
-                        found.entailed, found.refuted, found.stopped, found.remembered, found.near_ties,
-                        found.longest_entailed, found.longest_refuted);
+  return found;
 }
 
 }  // namespace
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
+  nb::exception<TooDeepError>(module, "TooDeepError", PyExc_ValueError);
   nb::class_<Cancel>(module, "Cancel")
       .def(nb::init<>())
       .def("set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.");
+  nb::class_<Tally>(module, "Tally")
+      .def(nb::init<>())
+      .def_rw("entailed", &Tally::entailed)
+      .def_rw("refuted", &Tally::refuted)
+      .def_rw("unknown", &Tally::unknown)
+      .def_rw("remembered", &Tally::remembered)
+      .def_rw("near_ties", &Tally::near_ties)
+      .def_rw("longest_entailed", &Tally::longest_entailed)
+      .def_rw("longest_refuted", &Tally::longest_refuted)
+      .def("add", &Tally::add, "other"_a, "Count what another search asked.");
+  nb::class_<Outcome>(module, "Outcome")
+      .def_prop_ro("entailed", [](const Outcome& outcome) { return outcome.status == Status::entailed; })
+      .def_prop_ro("refuted", [](const Outcome& outcome) { return outcome.status == Status::refuted; })
+      .def_prop_ro("core", [](const Outcome& outcome) { return places(outcome.used); })
+      .def_prop_ro("clauses", [](const Outcome& outcome) { return places(outcome.used_clauses); })
+      .def_ro("witness", &Outcome::witness)
+      .def_ro("label", &Outcome::label)
+      .def_ro("near_tie", &Outcome::near_tie);
+  nb::class_<Proof>(module, "Proof").def_ro("steps", &Proof::steps).def_ro("tables", &Proof::tables);
+  nb::class_<Deletion>(module, "Deletion")
+      .def_prop_ro("features", [](const Deletion& found) { return places(found.kept); })
+      .def_prop_ro("clauses", [](const Deletion& found) { return places(found.used_clauses); })
+      .def_ro("minimal", &Deletion::minimal)
+      .def_ro("tally", &Deletion::tally);
+  nb::class_<Inflation>(module, "Inflation")
+      .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
+      .def_prop_ro("high", [](const Inflation& found) { return found.box.high; })
+      .def_prop_ro("sets", [](const Inflation& found) { return found.box.sets; })
+      .def_prop_ro("clauses", [](const Inflation& found) { return places(found.used_clauses); })
+      .def_ro("widest", &Inflation::widest)
+      .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
-      .def_prop_ro("n_features", [](const Core& core) { return core.forest().n_features; })
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
       .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(),
            "seconds"_a, "plain"_a,
-           "Decide a claim over a box: (status, core, clauses, witness, label, near_tie, boxes).")
+           "Decide a claim over a box.")
       .def("prove", &prove_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
-           "The proof of a claim over a box, as core/record.hpp describes it: (entailed, steps, tables).")
+           "The proof of a claim over a box, as core/record.hpp describes it, if there is one.")
       .def("witnesses", &find_witnesses, "low"_a, "high"_a, "sets"_a, "label"_a, "home"_a, "features"_a, "seconds"_a,
            "cancel"_a.none(), "For each feature, a point of the box with it freed that has another label, or none.")
       .def_prop_ro("price_shift", [](const Core& core) { return core.forest().scale.shift(); },
                    "Prices are in units of 2**this scores.")
-      .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
+      .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(),
-           "Subset-minimal features that keep the label: (features, clauses, minimal, entailed, refuted, stopped, remembered, "
-           "near_ties, longest_entailed, longest_refuted).")
+           "Subset-minimal features that keep the label.")
       .def("inflate", &inflate_box, "low"_a, "high"_a, "sets"_a, "point"_a, "label"_a, "order"_a, "seconds"_a,
            "cancel"_a.none(),
-           "The widest box around one that keeps the label: (low, high, sets, clauses, widest, entailed, refuted, stopped, "
-           "remembered, near_ties, longest_entailed, longest_refuted).");
+           "The widest box around one that keeps the label.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
              "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
              "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a, "tabulate"_a);

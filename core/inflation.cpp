@@ -129,7 +129,7 @@ class Inflater {
         approach(step, point);
         exclude(step, beside, point[f]);
         witnesses_of_[i].push_back(point);
-        ++result_.remembered;
+        ++result_.tally.remembered;
         break;
       }
     }
@@ -177,18 +177,13 @@ class Inflater {
     Outcome outcome = searcher_.decide(box, claim_, home_, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (over_) {
-      ++result_.stopped;
+      ++result_.tally.unknown;
       result_.widest = false;
-    } else if (outcome.status == Status::entailed) {
-      ++result_.entailed;
-      result_.near_ties += outcome.near_tie;
-      result_.longest_entailed = std::max(result_.longest_entailed, seconds);
-      for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
-    } else if (outcome.status == Status::refuted) {
-      ++result_.refuted;
-      result_.near_ties += outcome.near_tie;
-      result_.longest_refuted = std::max(result_.longest_refuted, seconds);
+      return outcome;
     }
+    result_.tally.count(outcome, seconds);
+    if (outcome.status == Status::entailed)
+      for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
     return outcome;
   }
 

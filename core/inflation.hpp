@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "search.hpp"
+#include "tally.hpp"
 
 namespace treeproof {
 
 struct Inflation {
   Box box;             // contains the given one and entails the claim
   bool widest = true;  // false: stopped; the box may be widened further
-  std::uint32_t entailed = 0, refuted = 0, stopped = 0, remembered = 0, near_ties = 0;
-  std::uint32_t retaken = 0;                         // how often a guess was refuted
-  std::vector<std::uint8_t> used_clauses;            // per clause: a proof on the way used it
-  double longest_entailed = 0, longest_refuted = 0;  // seconds of the longest query with that answer
+  std::uint32_t retaken = 0;               // how often a guess was refuted
+  std::vector<std::uint8_t> used_clauses;  // per clause: a proof on the way used it
+  Tally tally;
 };
 
 // How bold guesses are; it changes how soon the result comes, never which one. Found by trial on the paper's forests,

@@ -1037,7 +1037,7 @@ bool suffices(const Case& c, const Point& point, const Flags& kept, Claim claim)
   return holds(c, allowed, claim);
 }
 
-void check_explain(Random& random, const Case& c, Searcher& reused) {
+void check_deletion(Random& random, const Case& c, Searcher& reused) {
   for (int i = 0; i < 2; ++i) {
     const Point point = random.pick(c.points);
     const Claim claim = true_claim(random, c, point);
@@ -1059,26 +1059,26 @@ void check_explain(Random& random, const Case& c, Searcher& reused) {
       expected[f] = 0;
       if (!suffices(c, point, expected, claim)) expected[f] = before;
     }
-    const Explanation found = explain(reused, c.forest, point, claim, order, start, never_stop);
-    CHECK(found.minimal && found.stopped == 0, "a deletion that nobody stops is complete");
+    const Deletion found = delete_features(reused, c.forest, point, claim, order, start, never_stop);
+    CHECK(found.minimal && found.tally.unknown == 0, "a deletion that nobody stops is complete");
     CHECK(found.kept == expected, "deletion keeps what naive deletion keeps");
-    CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
+    CHECK(c.model.band > 0 || found.tally.near_ties == 0, "without a band nothing is near a tie");
     Searcher fresh(c.forest);
-    CHECK(explain(fresh, c.forest, point, claim, order, start, never_stop).kept == expected,
+    CHECK(delete_features(fresh, c.forest, point, claim, order, start, never_stop).kept == expected,
           "deletion with a fresh searcher");
     ++counts.explanations;
 
-    const Explanation part = explain(random.chance(50) ? reused : fresh, c.forest, point, claim, order, start,
+    const Deletion part = delete_features(random.chance(50) ? reused : fresh, c.forest, point, claim, order, start,
                                      stop_after(random.between(0, 12)));
     CHECK(is_subset(part.kept, start), "deletion only deletes");
     CHECK(suffices(c, point, part.kept, claim), "what a stopped deletion keeps is enough");
-    CHECK(part.minimal == (part.stopped == 0), "only a stop leaves deletion incomplete");
+    CHECK(part.minimal == (part.tally.unknown == 0), "only a stop leaves deletion incomplete");
     CHECK(!part.minimal || part.kept == expected, "a deletion said to be complete is complete");
     counts.stopped_explanations += !part.minimal;
   }
 }
 
-void check_inflate(Random& random, const Case& c) {
+void check_inflation(Random& random, const Case& c) {
   Forest forest = c.forest;
   if (random.chance(40)) add_clauses(random, forest);
   const std::unique_ptr<const Table> table = random.chance(20) ? Table::make(forest) : nullptr;
@@ -1134,13 +1134,13 @@ void check_inflate(Random& random, const Case& c) {
   // Small searches are over before patience is: with less of it, guesses are made, and many of them are wrong.
   for (const Guessing guessing : {Guessing{}, Guessing{0, 1000}, Guessing{random.between(0, 3), random.between(1, 4)}}) {
     const Inflation found = inflate(reused, forest, point, claim, box_of(c, start), order, never_stop, guessing);
-    CHECK(found.widest && found.stopped == 0, "a widening that nobody stops is complete");
+    CHECK(found.widest && found.tally.unknown == 0, "a widening that nobody stops is complete");
     bool ended = false;  // before the last cell of a feature
     for (const std::int32_t f : order) ended = ended || expected[f] != c.full()[f];
-    CHECK(!ended || found.refuted > 0, "a widening ends where it was refuted");
-    CHECK(ended || found.retaken > 0 || found.refuted == 0, "only where it ends, or guessed wrongly, it was refuted");
+    CHECK(!ended || found.tally.refuted > 0, "a widening ends where it was refuted");
+    CHECK(ended || found.retaken > 0 || found.tally.refuted == 0, "only where it ends, or guessed wrongly, it was refuted");
     CHECK(allowed_of(c, found.box) == expected, "widening takes the cells that naive widening takes");
-    CHECK(c.model.band > 0 || found.near_ties == 0, "without a band nothing is near a tie");
+    CHECK(c.model.band > 0 || found.tally.near_ties == 0, "without a band nothing is near a tie");
     counts.retaken_inflations += found.retaken > 0;
     for (const std::size_t x : c.inside(expected)) {
       if (contains(start, c.points[x]) || !violates(claim, c.labels[x])) continue;
@@ -1153,7 +1153,7 @@ void check_inflate(Random& random, const Case& c) {
   CHECK(inflate(reused, forest, point, claim, box_of(c, start), {}, never_stop, {}).used_clauses ==
             Flags(forest.clauses.size(), 0),
         "widening that asks nothing uses no clause");
-  CHECK(explain(reused, forest, point, claim, {}, Flags(point.size(), 1), never_stop).used_clauses ==
+  CHECK(delete_features(reused, forest, point, claim, {}, Flags(point.size(), 1), never_stop).used_clauses ==
             Flags(forest.clauses.size(), 0),
         "deletion that asks nothing uses no clause");
   ++counts.inflations;
@@ -1161,7 +1161,7 @@ void check_inflate(Random& random, const Case& c) {
   bool asks = false;
   for (const std::int32_t f : order) asks = asks || start[f] != c.full()[f];
   const Inflation none = inflate(reused, forest, point, claim, box_of(c, start), order, stop_after(0), {});
-  CHECK(none.widest == !asks && none.stopped == asks && allowed_of(c, none.box) == start,
+  CHECK(none.widest == !asks && none.tally.unknown == asks && allowed_of(c, none.box) == start,
         "a widening that may not start leaves the box");
   const Inflation part = inflate(reused, forest, point, claim, box_of(c, start), order,
                                  stop_after(random.between(0, 30)), {random.between(0, 20), random.between(1, 5)});
@@ -1171,7 +1171,7 @@ void check_inflate(Random& random, const Case& c) {
     CHECK(std::includes(wider[f].begin(), wider[f].end(), start[f].begin(), start[f].end()) &&
               std::includes(expected[f].begin(), expected[f].end(), wider[f].begin(), wider[f].end()),
           "a widening that was stopped is on its way");
-  CHECK(part.widest == (part.stopped == 0) && part.stopped <= 1, "only a stop leaves widening incomplete");
+  CHECK(part.widest == (part.tally.unknown == 0) && part.tally.unknown <= 1, "only a stop leaves widening incomplete");
   CHECK(!part.widest || wider == expected, "a widening said to be complete is complete");
   counts.stopped_inflations += !part.widest;
 }
@@ -1376,9 +1376,9 @@ void check_deletion_remembers() {
   model.trees = {stump(3, {true, false}, 0, 1)};
   const Case c(std::move(model));
   Searcher searcher(c.forest);
-  const Explanation found =
-      explain(searcher, c.forest, {0, 0, 0, 0}, {ClaimKind::stays, 0}, {0, 1, 2, 3}, {1, 1, 1, 1}, never_stop);
-  CHECK(found.kept == (Flags{0, 0, 0, 1}) && found.entailed == 1 && found.remembered == 2 && found.refuted == 1,
+  const Deletion found =
+      delete_features(searcher, c.forest, {0, 0, 0, 0}, {ClaimKind::stays, 0}, {0, 1, 2, 3}, {1, 1, 1, 1}, never_stop);
+  CHECK(found.kept == (Flags{0, 0, 0, 1}) && found.tally.entailed == 1 && found.tally.remembered == 2 && found.tally.refuted == 1,
         "what a proof did not use is not asked again");
 }
 
@@ -1537,9 +1537,9 @@ void check_case(std::uint64_t seed) {
   check_plain(random, c);
   Searcher reused(c.forest);
   check_search(random, c, reused);
-  check_explain(random, c, reused);
+  check_deletion(random, c, reused);
   check_clauses(random, c);
-  check_inflate(random, c);
+  check_inflation(random, c);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.sums += c.model.vote == Vote::sum;

@@ -31,7 +31,6 @@ from treeproof.query.oracle import (
 from treeproof.query.scores import exact_leaves
 from treeproof.space.domains import Cells, Domain
 
-DEEPEST = 19_000
 _WORD = 64
 
 
@@ -50,38 +49,38 @@ class PlainOracle:
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
         exact, unit = _exact_leaves(forest)
-        depth = _depth(forest)
-        if depth > DEEPEST:
-            raise UnsupportedQueryError(f"The native oracle takes trees of depth up to {DEEPEST}. Got a deeper one.")
-        self._core = _core.make_forest(
-            n_cells=np.array(forest.n_cells, dtype=np.int32),
-            ordered=np.array(forest.ordered, dtype=np.uint8),
-            n_classes=forest.n_classes,
-            roots=source.roots,
-            feature=forest.feature,
-            cut=forest.cut,
-            left=source.left,
-            right=source.right,
-            scores=np.ascontiguousarray(forest.scores).ravel(),
-            theta=np.ascontiguousarray(forest.theta).ravel(),
-            values=np.ascontiguousarray(source.values).ravel(),
-            left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
-            clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
-            exact=exact.astype(np.uint8),
-            band=forest.band,
-            unit=unit,
-            vote=source.vote,
-            start=list(sums.start),
-            single=sums.numbers == "float32",
-            divisor=sums.divisor,
-            cuts=None if sums.cuts is None else list(sums.cuts),
-            softmax=sums.softmax,
-            tabulate=tabulate,
-        )
+        try:
+            self._core = _core.make_forest(
+                n_cells=np.array(forest.n_cells, dtype=np.int32),
+                ordered=np.array(forest.ordered, dtype=np.uint8),
+                n_classes=forest.n_classes,
+                roots=source.roots,
+                feature=forest.feature,
+                cut=forest.cut,
+                left=source.left,
+                right=source.right,
+                scores=np.ascontiguousarray(forest.scores).ravel(),
+                theta=np.ascontiguousarray(forest.theta).ravel(),
+                values=np.ascontiguousarray(source.values).ravel(),
+                left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
+                exact=exact.astype(np.uint8),
+                band=forest.band,
+                unit=unit,
+                vote=source.vote,
+                start=list(sums.start),
+                single=sums.numbers == "float32",
+                divisor=sums.divisor,
+                cuts=None if sums.cuts is None else list(sums.cuts),
+                softmax=sums.softmax,
+                tabulate=tabulate,
+            )
+        except _core.TooDeepError as error:
+            raise UnsupportedQueryError(str(error)) from None
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; the core is the features at whose splits the proof needed the restriction."""
-        status, core, clauses, witness, label, near_tie, _ = self._core.decide(
+        outcome = self._core.decide(
             *self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
@@ -89,10 +88,10 @@ class PlainOracle:
             _seconds_left(query.deadline),
             self._plain,
         )
-        if status == "entailed":
-            return Entailed(frozenset(core), near_tie, frozenset(clauses))
-        if status == "refuted":
-            return Refuted(tuple(witness), label, near_tie)
+        if outcome.entailed:
+            return Entailed(frozenset(outcome.core), outcome.near_tie, frozenset(outcome.clauses))
+        if outcome.refuted:
+            return Refuted(tuple(outcome.witness), outcome.label, outcome.near_tie)
         return Unknown("deadline")
 
     def _box(
@@ -141,7 +140,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
     def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
         """Return the record that the search wrote while it proved the query."""
         near = query.near or tuple(min(domain) for domain in query.domains)
-        entailed, steps, tables = self._core.prove(
+        proof = self._core.prove(
             *self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
@@ -149,7 +148,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
             _seconds_left(query.deadline),
             cancel,
         )
-        return Proof(steps, tables) if entailed else None
+        return None if proof is None else Proof(proof.steps, proof.tables)
 
     def witnesses(
         self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
@@ -171,8 +170,8 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
     ) -> Deletion:
         """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
-        return Deletion(frozenset(found[0]), frozenset(found[1]), *found[2:])
+        found = self._core.delete_features(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
+        return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
 
     def inflate(
         self,
@@ -187,27 +186,16 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
         found = self._core.inflate(
             *self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel
         )
-        low, high, sets = found[:3]
+        low, high, sets = found.low, found.high, found.sets
         wider: list[Domain] = [
             range(low[f], high[f] + 1) if ordered else _cells(sets[self._begin[f] : self._begin[f + 1]])
             for f, ordered in enumerate(self._forest.ordered)
         ]
-        return Inflation(tuple(wider), frozenset(found[3]), *found[4:])
+        return Inflation(tuple(wider), frozenset(found.clauses), found.widest, found.tally)
 
 
 def _seconds_left(deadline: float | None) -> float:
     return math.inf if deadline is None else deadline - time.monotonic()
-
-
-def _depth(forest: CellForest) -> int:
-    """Return the number of splits on the longest path."""
-    level, depth = forest.source.roots, 0
-    while True:
-        level = level[forest.feature[level] >= 0]
-        if len(level) == 0 or depth > DEEPEST:
-            return depth
-        level = np.concatenate([forest.source.left[level], forest.source.right[level]])
-        depth += 1
 
 
 def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:

@@ -124,18 +124,7 @@ class Setting:
 
     def statistics(self, memory: Memory, start: float) -> Statistics:
         """Return what was asked since `start`, a time of ``time.perf_counter()``."""
-        counts = memory.counts
-        return Statistics(
-            self.oracle.name,
-            time.perf_counter() - start,
-            counts.entailed,
-            counts.refuted,
-            counts.unknown,
-            counts.remembered,
-            counts.near_ties,
-            counts.longest_entailed,
-            counts.longest_refuted,
-        )
+        return Statistics.of(memory.tally, self.oracle.name, time.perf_counter() - start)
 
     def witness(self, row: Rows, answer: Refuted) -> tuple[tuple[Value, ...], Label]:
         """Return the witness as a concrete row near `row`, evaluated once more by the forest's own predict."""

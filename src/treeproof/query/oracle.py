@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from treeproof._core import Cancel
+from treeproof.query.tally import Tally
 from treeproof.space.domains import Cells, Domain
 
 if TYPE_CHECKING:
@@ -174,13 +175,7 @@ class Deletion:
     features: frozenset[int]
     clauses: frozenset[int]
     minimal: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
+    tally: Tally
 
 
 class Deletes(ABC):
@@ -209,13 +204,7 @@ class Inflation:
     domains: tuple[Domain, ...]
     clauses: frozenset[int]
     widest: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
+    tally: Tally
 
 
 class Inflates(ABC):

@@ -79,7 +79,7 @@ def _with_few_changes(memory: Memory, costs: Costs, ordering: list[int], found: 
     near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
     free = [joined(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
     inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
-    inside.counts = memory.counts
+    inside.tally = memory.tally
     witness = contrastive(inside, ordering, found.witness).witness
     cost = max(costs[f][witness.witness[f]] for f in costs)
     return Closest(witness, cost, found.bound)

@@ -39,7 +39,7 @@ def widen(memory: Memory, domains: Sequence[Domain], order: Iterable[int]) -> Wi
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
     if isinstance(memory.oracle, Inflates) and isinstance(memory.claim, Stays):
         found = memory.oracle.inflate(memory.point, memory.claim.label, wider, chosen, memory.deadline, memory.cancel)
-        memory.counts.add(found)
+        memory.tally.add(found.tally)
         return Widened(found.domains, found.widest, found.clauses)
     clauses: frozenset[int] = frozenset()
     for f in chosen:

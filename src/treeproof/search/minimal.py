@@ -58,8 +58,8 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
 def _deleted(memory: Memory, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
     if isinstance(memory.oracle, Deletes) and isinstance(memory.claim, Stays) and not memory.limited:
         deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
-        memory.counts.add(deletion)
-        clauses = deletion.clauses if deletion.entailed else _clauses_used(memory, kept)
+        memory.tally.add(deletion.tally)
+        clauses = deletion.clauses if deletion.tally.entailed else _clauses_used(memory, kept)
         return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound", clauses)
     for feature in order:
         if feature not in kept:
@@ -135,7 +135,7 @@ def _put_back(memory: Memory, witness: Refuted, feature: int) -> Refuted | None:
     """
     cells = (*witness.witness[:feature], memory.point[feature], *witness.witness[feature + 1 :])
     if cells == witness.witness:
-        memory.counts.remembered += 1
+        memory.tally.remembered += 1
         return witness
     if memory.forest.band or not memory.forest.allows(cells):
         return None
@@ -143,5 +143,5 @@ def _put_back(memory: Memory, witness: Refuted, feature: int) -> Refuted | None:
     label = oracle.label(cells) if isinstance(oracle, Labels) else memory.forest.label(cells)
     if not violates(memory.claim, label):
         return None
-    memory.counts.remembered += 1
+    memory.tally.remembered += 1
     return Refuted(cells, label)
