@@ -1,6 +1,6 @@
 // One subset-minimal abductive explanation by canonical deletion: in the given order a feature is freed iff the others,
-// kept at the instance's cells, still entail the claim. The last proved set answers questions early; it never changes an
-// answer. (A witness cannot: it differs in the feature it was found for, which stays kept.)
+// kept at the instance's cells, still entail the claim. The last proved set answers questions early; it never changes
+// an answer. (A witness cannot: it differs in the feature it was found for, which stays kept.)
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace treeproof {
 
 struct Deletion {
   std::vector<std::uint8_t> kept;  // per feature
-  bool minimal = true;             // false: stopped; the kept features suffice, but perhaps fewer would
+  bool minimal = true;  // false: stopped; the kept features suffice, but perhaps fewer would
   std::vector<std::uint8_t> used_clauses;  // per clause: the proof that the kept features suffice used it
   Tally tally;
 };

@@ -70,8 +70,8 @@ class Inflater {
       ++result_.retaken;
       next = last_step_of(outcome.witness);
       for (std::size_t i = next; i < steps_.size(); ++i) take_back(steps_[i]);
-      unproved_ = static_cast<int>(std::count_if(
-          steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
+      unproved_ = static_cast<int>(
+          std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
       approach(steps_[next], outcome.witness);
       remember(next, outcome.witness);
       believed_[next].reset();
@@ -218,13 +218,18 @@ class Inflater {
     } else if (step.direction < 0) {
       beside.high[f] = guess_.low[f] - 1;
     } else {
-      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) beside.sets[w] &= ~guess_.sets[w];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+        beside.sets[w] &= ~guess_.sets[w];
     }
     return beside;
   }
 
-  static Cell far_end(Step step, const Box& box) { return step.direction > 0 ? box.high[step.feature] : box.low[step.feature]; }
-  static Cell near_end(Step step, const Box& box) { return step.direction > 0 ? box.low[step.feature] : box.high[step.feature]; }
+  static Cell far_end(Step step, const Box& box) {
+    return step.direction > 0 ? box.high[step.feature] : box.low[step.feature];
+  }
+  static Cell near_end(Step step, const Box& box) {
+    return step.direction > 0 ? box.low[step.feature] : box.high[step.feature];
+  }
 
   bool any(Step step, const Box& beside) const {
     const int f = step.feature;
@@ -262,7 +267,8 @@ class Inflater {
     } else if (step.direction < 0) {
       guess_.low[f] = std::min(guess_.low[f], beside.low[f]);
     } else {
-      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) guess_.sets[w] |= beside.sets[w];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+        guess_.sets[w] |= beside.sets[w];
     }
   }
 
