@@ -51,11 +51,13 @@ check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*.?pp core/tests/*.?pp)
 	$(BIN)/python -m pytest -q tests/unit/test_layers.py
 
 format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(wildcard core/*.?pp core/tests/*.?pp)
 
 docs: $(DEV)
 	$(BIN)/python -m sphinx -W --keep-going -n --fresh-env --quiet -b html docs build/docs
@@ -71,7 +73,7 @@ newcomer: $(DEV)
 	build/newcomer/env/bin/python docs/refresh.py --check docs/tutorial.md
 	@echo "the tutorial says what happens"
 
-TEST_CORE := $(filter-out core/binding.cpp,$(wildcard core/*.cpp)) core/tests/test_core.cpp
+TEST_CORE := $(filter-out core/binding.cpp,$(wildcard core/*.cpp)) $(wildcard core/tests/*.cpp)
 TEST_CORE_FLAGS := -std=c++20 -Wall -Wextra -ffp-contract=off -g -UNDEBUG -D_GLIBCXX_ASSERTIONS
 
 build/sanitize/test_core: TEST_CORE_FLAGS += -O1 -fsanitize=address,undefined -fno-sanitize-recover=all

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "branch_and_bound.hpp"
@@ -42,7 +43,13 @@ nb::list places(const std::vector<std::uint8_t>& flags) {
   return list;
 }
 
-constexpr int kDeepest = 20000;  // trees are walked recursively: deeper ones could exhaust a thread's stack
+constexpr int kDeepest = 19000;  // splits; trees are walked recursively: deeper ones could exhaust a thread's stack
+
+struct TooDeepError : std::invalid_argument {
+  TooDeepError()
+      : std::invalid_argument("The native oracle takes trees of depth up to " + std::to_string(kDeepest) +
+                              ". Got a deeper one.") {}
+};
 
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
@@ -80,13 +87,14 @@ class Core {
   std::vector<std::unique_ptr<Searcher>> idle_;
 };
 
-std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
-                   Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
-                   Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
-                   const std::vector<std::vector<Word>>& left_sets,
-                   const std::vector<std::vector<std::tuple<int, Cell, Cell, std::vector<Word>>>>& clauses, Array<std::uint8_t> exact, std::int64_t band,
-                   std::int64_t unit, const std::string& vote, const std::vector<double>& start, bool single,
-                   double divisor, const std::optional<std::vector<double>>& cuts, bool softmax, bool tabulate) {
+std::unique_ptr<Core> make_forest(
+    Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
+    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left, Array<std::int32_t> right,
+    Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
+    const std::vector<std::vector<Word>>& left_sets,
+    const std::vector<std::vector<std::tuple<int, Cell, Cell, std::vector<Word>>>>& clauses, Array<std::uint8_t> exact,
+    std::int64_t band, std::int64_t unit, const std::string& vote, const std::vector<double>& start, bool single,
+    double divisor, const std::optional<std::vector<double>>& cuts, bool softmax, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -101,7 +109,8 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.theta = copy(theta);
   forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
   if (forest.vote != Vote::majority) forest.values = copy(values);
-  if (forest.vote == Vote::sum) forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value()};
+  if (forest.vote == Vote::sum)
+    forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value()};
   for (const std::vector<Word>& set : left_sets) {
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
@@ -117,7 +126,7 @@ std::unique_ptr<Core> make_forest(Array<std::int32_t> n_cells, Array<std::uint8_
   forest.band = band;
   forest.unit = unit;
   forest.derive();
-  if (forest.depth > kDeepest) throw std::invalid_argument("the forest is too deep");
+  if (forest.depth > kDeepest + 1) throw TooDeepError();  // nodes are one more than splits
   return std::make_unique<Core>(std::move(forest), tabulate);
 }
 
@@ -126,7 +135,8 @@ struct Cancel {
   std::atomic<bool> is_set = false;
 };
 
-// Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20 ms.
+// Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
+// ms.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
@@ -135,7 +145,8 @@ class Stopper {
     const auto now = Clock::now();
     next_signal_check_ = now + kSignalInterval;
     // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
-    if (seconds < 3e7) deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    if (seconds < 3e7)
+      deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
   bool operator()() {
@@ -165,7 +176,8 @@ int label_of(const Core& core, const std::vector<Cell>& point) {
   return core.forest().label(point);
 }
 
-Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<std::int32_t>& high, const Array<Word>& sets) {
+Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<std::int32_t>& high,
+             const Array<Word>& sets) {
   Box box{copy(low), copy(high), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
       box.sets.size() != forest.words_begin.back())
@@ -173,20 +185,21 @@ Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<s
   return box;
 }
 
-std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums, bool single) {
+std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums,
+                                bool single) {
   std::vector<int> labels;
   const std::size_t n = sums.shape(1);
   if (n == 0) throw std::invalid_argument("there must be at least one sum");
   for (std::size_t row = 0; row < sums.shape(0); ++row) {
     const double* const begin = sums.data() + row * n;
-    labels.push_back(single ? softmax_label(std::vector<float>(begin, begin + n)) : softmax_label(std::vector<double>(begin, begin + n)));
+    labels.push_back(single ? softmax_label(std::vector<float>(begin, begin + n))
+                            : softmax_label(std::vector<double>(begin, begin + n)));
   }
   return labels;
 }
 
-nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                       bool stays, int label, std::optional<std::vector<Cell>> home, double seconds,
-                       bool plain) {
+Outcome decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays,
+                     int label, std::optional<std::vector<Cell>> home, double seconds, bool plain) {
   const Forest& forest = core.forest();
   const Box box = make_box(forest, low, high, sets);
   if (home && home->size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
@@ -196,16 +209,22 @@ nb::tuple decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> 
     nb::gil_scoped_release release;
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
-    outcome = plain ? decide_plainly(forest, box, claim, must_stop) : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
+    outcome = plain ? decide_plainly(forest, box, claim, must_stop)
+                    : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
-  const char* const names[] = {"entailed", "refuted", "stopped"};
-  return nb::make_tuple(names[static_cast<int>(outcome.status)], places(outcome.used), places(outcome.used_clauses),
-                        nb::cast(outcome.witness), outcome.label, outcome.near_tie, outcome.boxes);
+  return outcome;
 }
 
-nb::tuple prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays, int label,
-                      const std::vector<Cell>& home, double seconds, const Cancel* cancel) {
+// As record.hpp describes it.
+struct Proof {
+  std::vector<std::int32_t> steps;
+  std::vector<std::vector<std::int32_t>> tables;
+};
+
+std::optional<Proof> prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+                                 bool stays, int label, const std::vector<Cell>& home, double seconds,
+                                 const Cancel* cancel) {
   const Forest& forest = core.forest();
   const Box box = make_box(forest, low, high, sets);
   if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
@@ -218,12 +237,13 @@ nb::tuple prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> h
     outcome = core.borrow()->decide(box, claim, home, [&] { return stopper(); }, &recorder);
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(outcome.status == Status::entailed, recorder.steps(), recorder.tables());
+  if (outcome.status != Status::entailed) return std::nullopt;
+  return Proof{recorder.steps(), recorder.tables()};
 }
 
 // For each of the features, a point of the box with this feature freed that violates the claim; empty if there is none.
-std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                                              int label, const std::vector<Cell>& home,
+std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> low, Array<std::int32_t> high,
+                                              Array<Word> sets, int label, const std::vector<Cell>& home,
                                               const std::vector<std::int32_t>& features, double seconds,
                                               const Cancel* cancel) {
   const Forest& forest = core.forest();
@@ -244,25 +264,25 @@ std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> lo
   return witnesses;
 }
 
-nb::tuple explain_point(Core& core, const std::vector<Cell>& point, int label,
-                        const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                        double seconds, const Cancel* cancel) {
+Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int label,
+                            const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                            double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
-  Explanation found;
+  Deletion found;
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
-    found = explain(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
+    found =
+        delete_features(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(places(found.kept), places(found.used_clauses), found.minimal, found.entailed, found.refuted, found.stopped, found.remembered,
-                        found.near_ties, found.longest_entailed, found.longest_refuted);
+  return found;
 }
 
-nb::tuple inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
+Inflation inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
                       const std::vector<Cell>& point, int label, const std::vector<std::int32_t>& order, double seconds,
                       const Cancel* cancel) {
   const Forest& forest = core.forest();
@@ -273,44 +293,70 @@ nb::tuple inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> h
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
-    found = inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
+    found =
+        inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
-  return nb::make_tuple(found.box.low, found.box.high, found.box.sets, places(found.used_clauses), found.widest,
-                        found.entailed, found.refuted, found.stopped, found.remembered, found.near_ties,
-                        found.longest_entailed, found.longest_refuted);
+  return found;
 }
 
 }  // namespace
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
+  nb::exception<TooDeepError>(module, "TooDeepError", PyExc_ValueError);
   nb::class_<Cancel>(module, "Cancel")
       .def(nb::init<>())
       .def("set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.");
+  nb::class_<Tally>(module, "Tally")
+      .def(nb::init<>())
+      .def_rw("entailed", &Tally::entailed)
+      .def_rw("refuted", &Tally::refuted)
+      .def_rw("unknown", &Tally::unknown)
+      .def_rw("remembered", &Tally::remembered)
+      .def_rw("near_ties", &Tally::near_ties)
+      .def_rw("longest_entailed", &Tally::longest_entailed)
+      .def_rw("longest_refuted", &Tally::longest_refuted)
+      .def("add", &Tally::add, "other"_a, "Count what another search asked.");
+  nb::class_<Outcome>(module, "Outcome")
+      .def_prop_ro("entailed", [](const Outcome& outcome) { return outcome.status == Status::entailed; })
+      .def_prop_ro("refuted", [](const Outcome& outcome) { return outcome.status == Status::refuted; })
+      .def_prop_ro("core", [](const Outcome& outcome) { return places(outcome.used); })
+      .def_prop_ro("clauses", [](const Outcome& outcome) { return places(outcome.used_clauses); })
+      .def_ro("witness", &Outcome::witness)
+      .def_ro("label", &Outcome::label)
+      .def_ro("near_tie", &Outcome::near_tie);
+  nb::class_<Proof>(module, "Proof").def_ro("steps", &Proof::steps).def_ro("tables", &Proof::tables);
+  nb::class_<Deletion>(module, "Deletion")
+      .def_prop_ro("features", [](const Deletion& found) { return places(found.kept); })
+      .def_prop_ro("clauses", [](const Deletion& found) { return places(found.used_clauses); })
+      .def_ro("minimal", &Deletion::minimal)
+      .def_ro("tally", &Deletion::tally);
+  nb::class_<Inflation>(module, "Inflation")
+      .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
+      .def_prop_ro("high", [](const Inflation& found) { return found.box.high; })
+      .def_prop_ro("sets", [](const Inflation& found) { return found.box.sets; })
+      .def_prop_ro("clauses", [](const Inflation& found) { return places(found.used_clauses); })
+      .def_ro("widest", &Inflation::widest)
+      .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
-      .def_prop_ro("n_features", [](const Core& core) { return core.forest().n_features; })
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
-      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(),
-           "seconds"_a, "plain"_a,
-           "Decide a claim over a box: (status, core, clauses, witness, label, near_tie, boxes).")
-      .def("prove", &prove_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
-           "The proof of a claim over a box, as core/record.hpp describes it: (entailed, steps, tables).")
+      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a,
+           "plain"_a, "Decide a claim over a box.")
+      .def("prove", &prove_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a,
+           "cancel"_a.none(), "The proof of a claim over a box, as core/record.hpp describes it, if there is one.")
       .def("witnesses", &find_witnesses, "low"_a, "high"_a, "sets"_a, "label"_a, "home"_a, "features"_a, "seconds"_a,
            "cancel"_a.none(), "For each feature, a point of the box with it freed that has another label, or none.")
-      .def_prop_ro("price_shift", [](const Core& core) { return core.forest().scale.shift(); },
-                   "Prices are in units of 2**this scores.")
-      .def("explain", &explain_point, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
-           "cancel"_a.none(),
-           "Subset-minimal features that keep the label: (features, clauses, minimal, entailed, refuted, stopped, remembered, "
-           "near_ties, longest_entailed, longest_refuted).")
+      .def_prop_ro(
+          "price_shift", [](const Core& core) { return core.forest().scale.shift(); },
+          "Prices are in units of 2**this scores.")
+      .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
+           "cancel"_a.none(), "Subset-minimal features that keep the label.")
       .def("inflate", &inflate_box, "low"_a, "high"_a, "sets"_a, "point"_a, "label"_a, "order"_a, "seconds"_a,
-           "cancel"_a.none(),
-           "The widest box around one that keeps the label: (low, high, sets, clauses, widest, entailed, refuted, stopped, "
-           "remembered, near_ties, longest_entailed, longest_refuted).");
+           "cancel"_a.none(), "The widest box around one that keeps the label.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
-             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a, "tabulate"_a);
+             "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a, "band"_a,
+             "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a, "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
 }

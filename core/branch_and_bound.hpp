@@ -45,8 +45,8 @@ using Poll = std::function<bool()>;
 
 Outcome decide_plainly(const Forest& forest, const Box& box, Claim claim, const Poll& must_stop);
 
-// One goal within a larger search: true if no point of the box wins all pairs; otherwise `outcome` says why not. Marks in
-// `outcome.used` the features of `restricted` that the proof used.
+// One goal within a larger search: true if no point of the box wins all pairs; otherwise `outcome` says why not. Marks
+// in `outcome.used` the features of `restricted` that the proof used.
 bool close_plainly(const Forest& forest, const Box& box, const std::vector<Pair>& goal, Claim claim,
                    const std::vector<std::uint8_t>& restricted, const Poll& must_stop, Outcome& outcome,
                    Recorder* recorder = nullptr);

@@ -77,9 +77,8 @@ const Literal& open_literal(const Forest& forest, const Box& box, const std::vec
   const auto broken = std::find_if(forest.clauses.begin(), forest.clauses.end(),
                                    [&](const Clause& clause) { return !keeps_clause(forest, clause, point); });
   assert(broken != forest.clauses.end());
-  const auto open = std::find_if(broken->begin(), broken->end(), [&](const Literal& literal) {
-    return truth_in(forest, literal, box) == Truth::open;
-  });
+  const auto open = std::find_if(broken->begin(), broken->end(),
+                                 [&](const Literal& literal) { return truth_in(forest, literal, box) == Truth::open; });
   assert(open != broken->end());
   return *open;
 }

@@ -1,5 +1,5 @@
-// Rules between features: clauses, each a choice of literals, and a literal says that a feature's cell lies in a part of
-// its domain. Points that break a clause are outside the space.
+// Rules between features: clauses, each a choice of literals, and a literal says that a feature's cell lies in a part
+// of its domain. Points that break a clause are outside the space.
 #pragma once
 
 #include <vector>

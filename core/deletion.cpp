@@ -1,6 +1,5 @@
 #include "deletion.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 namespace treeproof {
@@ -16,10 +15,10 @@ bool subset(const FeatureSet& inner, const FeatureSet& outer) {
 
 }  // namespace
 
-Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
-                    const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                    const Poll& must_stop) {
-  Explanation result;
+Deletion delete_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
+                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                         const Poll& must_stop) {
+  Deletion result;
   result.kept = start;
   result.used_clauses.assign(forest.clauses.size(), 0);
   Box box = Box::full(forest);
@@ -30,7 +29,7 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
     if (!result.kept[f]) continue;
     result.kept[f] = 0;
     if (subset(enough, result.kept)) {
-      ++result.remembered;
+      ++result.tally.remembered;
       box.free(forest, f);
       continue;
     }
@@ -38,11 +37,8 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
     const auto began = std::chrono::steady_clock::now();
     Outcome outcome = searcher.decide(box, claim, point, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    result.boxes += outcome.boxes;
-    result.near_ties += outcome.near_tie;
+    result.tally.count(outcome, seconds);
     if (outcome.status == Status::entailed) {
-      ++result.entailed;
-      result.longest_entailed = std::max(result.longest_entailed, seconds);
       enough = std::move(outcome.used);
       result.used_clauses = std::move(outcome.used_clauses);
       continue;
@@ -50,13 +46,11 @@ Explanation explain(Searcher& searcher, const Forest& forest, const std::vector<
     result.kept[f] = 1;
     box.fix(forest, f, point[f]);
     if (outcome.status == Status::stopped) {
-      ++result.stopped;
+      ++result.tally.unknown;
       result.minimal = false;
       if (subset(enough, result.kept)) result.kept = enough;
       return result;
     }
-    ++result.refuted;
-    result.longest_refuted = std::max(result.longest_refuted, seconds);
   }
   return result;
 }

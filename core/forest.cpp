@@ -74,7 +74,9 @@ void Forest::derive() {
     for (std::size_t n = 0; n < feature.size(); ++n) {
       if (feature[n] >= 0) continue;
       const double* value = &values[n * sums.start.size()];
-      value_id[n] = ids.emplace(std::vector<double>(value, value + sums.start.size()), static_cast<std::int32_t>(ids.size())).first->second;
+      value_id[n] =
+          ids.emplace(std::vector<double>(value, value + sums.start.size()), static_cast<std::int32_t>(ids.size()))
+              .first->second;
     }
   }
   std::vector<int> level(feature.size(), 1);
@@ -99,7 +101,9 @@ std::vector<std::int64_t> Forest::total_scores(const std::vector<Cell>& point) c
 
 int Forest::label(const std::vector<Cell>& point) const {
   if (vote == Vote::majority) return first_maximum(total_scores(point));
-  const auto term = [&](std::size_t t) { return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()]; };
+  const auto term = [&](std::size_t t) {
+    return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
+  };
   return sums.single ? label_of<float>(sums, roots.size(), term) : label_of<double>(sums, roots.size(), term);
 }
 

@@ -19,8 +19,8 @@ struct Node {
   std::int32_t feature, cut, left, right;
 };
 
-// The cell of a feature lies in an interval that starts or ends where the domain does, if the feature is ordered; else in
-// a set, whose words start at `words` in Forest::literal_sets.
+// The cell of a feature lies in an interval that starts or ends where the domain does, if the feature is ordered; else
+// in a set, whose words start at `words` in Forest::literal_sets.
 struct Literal {
   std::int32_t feature;
   Cell low, high;
@@ -101,7 +101,8 @@ struct Forest {
 
   // The least difference of scores with which `winner` beats `loser`.
   std::int64_t least(int winner, int loser) const {
-    return theta[static_cast<std::size_t>(winner) * static_cast<std::size_t>(n_classes) + static_cast<std::size_t>(loser)];
+    return theta[static_cast<std::size_t>(winner) * static_cast<std::size_t>(n_classes) +
+                 static_cast<std::size_t>(loser)];
   }
 };
 

@@ -70,8 +70,8 @@ class Inflater {
       ++result_.retaken;
       next = last_step_of(outcome.witness);
       for (std::size_t i = next; i < steps_.size(); ++i) take_back(steps_[i]);
-      unproved_ = static_cast<int>(std::count_if(
-          steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
+      unproved_ = static_cast<int>(
+          std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
       approach(steps_[next], outcome.witness);
       remember(next, outcome.witness);
       believed_[next].reset();
@@ -129,7 +129,7 @@ class Inflater {
         approach(step, point);
         exclude(step, beside, point[f]);
         witnesses_of_[i].push_back(point);
-        ++result_.remembered;
+        ++result_.tally.remembered;
         break;
       }
     }
@@ -177,18 +177,13 @@ class Inflater {
     Outcome outcome = searcher_.decide(box, claim_, home_, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (over_) {
-      ++result_.stopped;
+      ++result_.tally.unknown;
       result_.widest = false;
-    } else if (outcome.status == Status::entailed) {
-      ++result_.entailed;
-      result_.near_ties += outcome.near_tie;
-      result_.longest_entailed = std::max(result_.longest_entailed, seconds);
-      for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
-    } else if (outcome.status == Status::refuted) {
-      ++result_.refuted;
-      result_.near_ties += outcome.near_tie;
-      result_.longest_refuted = std::max(result_.longest_refuted, seconds);
+      return outcome;
     }
+    result_.tally.count(outcome, seconds);
+    if (outcome.status == Status::entailed)
+      for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
     return outcome;
   }
 
@@ -223,13 +218,18 @@ class Inflater {
     } else if (step.direction < 0) {
       beside.high[f] = guess_.low[f] - 1;
     } else {
-      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) beside.sets[w] &= ~guess_.sets[w];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+        beside.sets[w] &= ~guess_.sets[w];
     }
     return beside;
   }
 
-  static Cell far_end(Step step, const Box& box) { return step.direction > 0 ? box.high[step.feature] : box.low[step.feature]; }
-  static Cell near_end(Step step, const Box& box) { return step.direction > 0 ? box.low[step.feature] : box.high[step.feature]; }
+  static Cell far_end(Step step, const Box& box) {
+    return step.direction > 0 ? box.high[step.feature] : box.low[step.feature];
+  }
+  static Cell near_end(Step step, const Box& box) {
+    return step.direction > 0 ? box.low[step.feature] : box.high[step.feature];
+  }
 
   bool any(Step step, const Box& beside) const {
     const int f = step.feature;
@@ -267,7 +267,8 @@ class Inflater {
     } else if (step.direction < 0) {
       guess_.low[f] = std::min(guess_.low[f], beside.low[f]);
     } else {
-      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) guess_.sets[w] |= beside.sets[w];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+        guess_.sets[w] |= beside.sets[w];
     }
   }
 

@@ -1,28 +1,29 @@
 // The widest box around a proved one. Feature by feature, in the given order, the ends of an interval move outward and
-// values join a set, as far as the claim still holds everywhere in the box. A box entails the claim iff each of its cells
-// of that feature does, so the ends and the values of one feature do not compete: the result depends on the order of the
-// features alone. Afterwards no end can be moved and no value added, for the box has only grown since that was refuted.
+// values join a set, as far as the claim still holds everywhere in the box. A box entails the claim iff each of its
+// cells of that feature does, so the ends and the values of one feature do not compete: the result depends on the order
+// of the features alone. Afterwards no end can be moved and no value added, for the box has only grown since that was
+// refuted.
 #pragma once
 
 #include <vector>
 
 #include "search.hpp"
+#include "tally.hpp"
 
 namespace treeproof {
 
 struct Inflation {
-  Box box;             // contains the given one and entails the claim
+  Box box;  // contains the given one and entails the claim
   bool widest = true;  // false: stopped; the box may be widened further
-  std::uint32_t entailed = 0, refuted = 0, stopped = 0, remembered = 0, near_ties = 0;
-  std::uint32_t retaken = 0;                         // how often a guess was refuted
-  std::vector<std::uint8_t> used_clauses;            // per clause: a proof on the way used it
-  double longest_entailed = 0, longest_refuted = 0;  // seconds of the longest query with that answer
+  std::uint32_t retaken = 0;  // how often a guess was refuted
+  std::vector<std::uint8_t> used_clauses;  // per clause: a proof on the way used it
+  Tally tally;
 };
 
 // How bold guesses are; it changes how soon the result comes, never which one. Found by trial on the paper's forests,
 // where half or twice as much makes little difference.
 struct Guessing {
-  int patience = 20;      // polls of a search for a witness; doubled after a guess that was wrong
+  int patience = 20;  // polls of a search for a witness; doubled after a guess that was wrong
   int most_unproved = 16;  // guesses after which they are proved together
 };
 

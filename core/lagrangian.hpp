@@ -66,7 +66,7 @@ class Lagrangian {
   // Move the prices towards a bound of `target`; `scale` shrinks the step. False if no price can move.
   bool step(std::int64_t target, double scale);
 
-  void keep_prices();     // remember the current prices as the best
+  void keep_prices();  // remember the current prices as the best
   void restore_prices();  // go back to them
 
   // Reduced-cost fixing with the current evaluation: shrink `box` where the bound without a cell or a branch at a root
@@ -77,9 +77,9 @@ class Lagrangian {
   // The prices that are not 0: node of the forest, alpha, beta.
   std::vector<std::int32_t> nonzero_prices() const;
 
-  // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most since
-  // `start`, at the median of the disagreements. Returns a node of the forest that makes this split, and the side of the
-  // feature's best cell. (The single split with the most disagreements cuts off too little: twice the boxes.)
+  // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most
+  // since `start`, at the median of the disagreements. Returns a node of the forest that makes this split, and the side
+  // of the feature's best cell. (The single split with the most disagreements cuts off too little: twice the boxes.)
   std::int32_t branch(Side& side) const;
 
   // Store the prices for the nodes' origins.
@@ -94,16 +94,16 @@ class Lagrangian {
   const Box* box_ = nullptr;
   std::int64_t bound_ = 0;
   std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;
-  std::vector<std::int32_t> value_;                // per constant and node: best value below, payments deducted
-  std::vector<std::int32_t> point_value_;          // likewise, for the point of the features' best cells
+  std::vector<std::int32_t> value_;  // per constant and node: best value below, payments deducted
+  std::vector<std::int32_t> point_value_;  // likewise, for the point of the features' best cells
   std::vector<std::int64_t> paid_;
   std::vector<std::int32_t> gradient_alpha_, gradient_beta_;
-  std::vector<std::uint8_t> on_path_;              // per value index: lies on its tree's best path
+  std::vector<std::uint8_t> on_path_;  // per value index: lies on its tree's best path
   std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right
-  std::vector<std::uint8_t> slot_left_;            // per slot: the feature's best cell goes left
-  std::vector<Cell> best_cell_;                    // per feature of the residual
-  std::vector<std::int64_t> best_earning_;         // per feature of the residual
-  std::vector<std::int32_t> disagreement_;         // per slot: steps at which a best path took the other side
+  std::vector<std::uint8_t> slot_left_;  // per slot: the feature's best cell goes left
+  std::vector<Cell> best_cell_;  // per feature of the residual
+  std::vector<std::int64_t> best_earning_;  // per feature of the residual
+  std::vector<std::int32_t> disagreement_;  // per slot: steps at which a best path took the other side
 };
 
 }  // namespace treeproof

@@ -1,13 +1,13 @@
-// The record of a proof: a split tree of a box whose leaves say why they are closed. Anyone can check it with the forest
-// alone (treeproof/checker.py does); the search that found it need not be trusted.
+// The record of a proof: a split tree of a box whose leaves say why they are closed. Anyone can check it with the
+// forest alone (treeproof/checker.py does); the search that found it need not be trusted.
 //
 // Written in preorder as one list of integers. Boxes are cells, as in Forest.
 //
 //   kRival k                     what follows proves that no point of the box has the label k
 //   kOrdered f low high          split: first the part where feature f lies in low..high, then the rest of the box
 //   kSet f words...              split: first the part where feature f lies in this set, then the rest
-//   kPrices winner loser table   leaf: with the prices of the table, the bound on the pair is below what it takes to win
-//   kEvaluated                   leaf: every tree has one value left, and the model's own sums keep the claim
+//   kPrices winner loser table   leaf: with the prices of the table, the bound on the pair is below what it takes to
+//   win kEvaluated                   leaf: every tree has one value left, and the model's own sums keep the claim
 //   kBroken c                    leaf: every point breaks clause c
 #pragma once
 
@@ -35,7 +35,8 @@ class Recorder {
     if (forest_.ordered[f]) return put({kOrdered, f, first.low[f], first.high[f]});
     put({kSet, f});
     for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
-      for (const Word half : {first.sets[w] & 0xFFFFFFFFU, first.sets[w] >> 32}) steps_.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(half)));
+      for (const Word half : {first.sets[w] & 0xFFFFFFFFU, first.sets[w] >> 32})
+        steps_.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(half)));
   }
 
   // A table of prices: node, alpha, beta of every node whose price is not 0. Equal tables are stored once.

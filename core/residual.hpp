@@ -1,8 +1,8 @@
 // The residual forest: what a box leaves undecided of the contest between two classes.
 //
-// For the pair (winner, loser) a leaf is worth value(leaf) = scaled(score[winner] - score[loser]). Under a box most nodes
-// are decided; subtrees whose leaves are all worth the same are one leaf; a tree without an undecided node is a constant
-// of the offset. At every point x of the box
+// For the pair (winner, loser) a leaf is worth value(leaf) = scaled(score[winner] - score[loser]). Under a box most
+// nodes are decided; subtrees whose leaves are all worth the same are one leaf; a tree without an undecided node is a
+// constant of the offset. At every point x of the box
 //
 //   offset + sum over roots of value(leaf that x reaches) >= scaled(sum[winner] - sum[loser] at x)
 //

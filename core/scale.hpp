@@ -11,8 +11,8 @@ struct Pair {
   int winner, loser;
 };
 
-// Scales integer scores to the small integers that bounds are computed with. Values are rounded up, so that sums of them
-// are upper bounds.
+// Scales integer scores to the small integers that bounds are computed with. Values are rounded up, so that sums of
+// them are upper bounds.
 class Scale {
  public:
   Scale() = default;
@@ -23,8 +23,8 @@ class Scale {
     return static_cast<std::int32_t>(-((-difference) >> shift_));  // >> rounds down, so this rounds up
   }
 
-  // The least scaled sum with which the pair may still be won: a bound below it closes a box. `exact_target` is that for
-  // points at which every tree reaches an exact leaf, so that there is no rounding band; it is not smaller.
+  // The least scaled sum with which the pair may still be won: a bound below it closes a box. `exact_target` is that
+  // for points at which every tree reaches an exact leaf, so that there is no rounding band; it is not smaller.
   std::int64_t target(const Forest& forest, Pair pair) const { return scaled(forest, pair, true); }
   std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, false); }
 

@@ -10,7 +10,8 @@
 namespace treeproof {
 namespace {
 
-// Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below inherit.
+// Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below
+// inherit.
 constexpr int kRootIterations = 24;
 constexpr int kIterations = 32;
 // Below the root, every so many iterations: split at once if at the present rate the gap would not close soon.
@@ -22,8 +23,8 @@ constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
 constexpr double kFirstStep = 2.0;
 constexpr int kPatience = 5;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
-// Local searches for a witness, at the root: from the last witness, and every so many iterations from the features' best
-// cells. They end after some steps without improvement.
+// Local searches for a witness, at the root: from the last witness, and every so many iterations from the features'
+// best cells. They end after some steps without improvement.
 constexpr int kEarlierWitnessAt = 2;
 constexpr int kEarlierWitnessPatience = 3;
 constexpr int kLocalInterval = 15;
@@ -66,7 +67,8 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     for (const int rival : rivals) {
       if (recorder != nullptr) recorder->rival(rival);
       if (close(box, {{rival, claim.label}}, 0)) continue;
-      if (outcome_.status == Status::refuted) rival_rank_[rival] = 1 + *std::max_element(rival_rank_.begin(), rival_rank_.end());
+      if (outcome_.status == Status::refuted)
+        rival_rank_[rival] = 1 + *std::max_element(rival_rank_.begin(), rival_rank_.end());
       break;
     }
   } else {
@@ -86,7 +88,8 @@ void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& vis
   while (!stack_.empty()) {
     std::int32_t node = descend(forest_, box, stack_.back(), restricted_, outcome_.used);
     stack_.pop_back();
-    for (; forest_.nodes[node].feature >= 0; node = descend(forest_, box, forest_.nodes[node].left, restricted_, outcome_.used))
+    for (; forest_.nodes[node].feature >= 0;
+         node = descend(forest_, box, forest_.nodes[node].left, restricted_, outcome_.used))
       stack_.push_back(forest_.nodes[node].right);
     visit(node);
   }
@@ -161,8 +164,8 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
   }
 }
 
-// The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left, or
-// one is lost (then `closed`).
+// The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left,
+// or one is lost (then `closed`).
 bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed) {
   const auto build = [&](Pair pair) {
     builder_.build(level.residual, box, pair, forest_.scale, restricted_, outcome_.used);
@@ -198,7 +201,8 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
   return found;
 }
 
-// Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it stalls.
+// Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it
+// stalls.
 bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));

@@ -1,6 +1,6 @@
 // Decides queries: the naive bound first, then, for each rival that is left, branch and bound with the Lagrangian bound
-// on residual forests. A Searcher keeps prices and buffers between queries about one instance; what it keeps changes how
-// soon an answer comes, never which one.
+// on residual forests. A Searcher keeps prices and buffers between queries about one instance; what it keeps changes
+// how soon an answer comes, never which one.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ class Searcher {
   // `table`, if not null, is that of the forest, and answers instead of a search.
   explicit Searcher(const Forest& forest, const Table* table = nullptr);
 
-  // Start on another instance: prices begin at 0 again. (Those of another instance helped with two classes and hurt with
-  // many.)
+  // Start on another instance: prices begin at 0 again. (Those of another instance helped with two classes and hurt
+  // with many.)
   void forget();
 
   // `home` is a point, usually the instance; a witness takes its cells where they do not matter.
@@ -56,8 +56,8 @@ class Searcher {
   std::vector<std::unique_ptr<Prices>> prices_;  // per winner and loser
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<std::int32_t> stack_;
-  std::vector<Cell> last_witness_;               // empty: none yet
-  std::vector<int> rival_rank_;                  // rivals that refuted lately come first
+  std::vector<Cell> last_witness_;  // empty: none yet
+  std::vector<int> rival_rank_;  // rivals that refuted lately come first
 
   // The query at hand.
   Claim claim_{};

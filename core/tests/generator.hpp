@@ -228,8 +228,8 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
   return sums;
 }
 
-// Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.query.cells, with a band at least
-// as wide as it must be.
+// Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.query.cells, with a band
+// at least as wide as it must be.
 inline void score_sums(Model& model, Values kind) {
   const Sums& sums = model.sums;
   const int n = model.n_classes;
@@ -363,8 +363,11 @@ inline Model random_model(Random& random) {
     room /= model.n_cells[f];
   }
 
-  Shape shape{hard ? random.between(12, 40) : random.between(1, 12), hard ? 5 : random.between(0, 4),
-              random.pick(std::vector<int>{30, 70, 95}), {}, {}};
+  Shape shape{hard ? random.between(12, 40) : random.between(1, 12),
+              hard ? 5 : random.between(0, 4),
+              random.pick(std::vector<int>{30, 70, 95}),
+              {},
+              {}};
   for (int f = 0; f < n_features; ++f) {
     if (random.chance(hard ? 100 : 85)) shape.features.push_back(f);
     shape.sets.emplace_back();
@@ -428,7 +431,8 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
       forest.right.push_back(node.feature < 0 ? -1 : base + node.right);
       forest.scores.insert(forest.scores.end(), node.scores.begin(), node.scores.end());
       forest.exact.push_back(node.feature < 0 && node.exact);
-      if (model.vote != Vote::majority) forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
+      if (model.vote != Vote::majority)
+        forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
       std::vector<Cell> cells;
       for (std::size_t cell = 0; cell < node.goes_left.size(); ++cell)
         if (node.goes_left[cell]) cells.push_back(static_cast<Cell>(cell));
@@ -459,11 +463,11 @@ struct Case {
   Model model;
   std::vector<const TwinNode*> twins;
   Forest forest;
-  std::vector<Point> points;                         // all of them; the last feature changes fastest
+  std::vector<Point> points;  // all of them; the last feature changes fastest
   std::vector<std::vector<const TwinNode*>> leaves;  // per point and tree
-  std::vector<std::vector<std::int64_t>> sums;       // per point and class
-  std::vector<std::int64_t> bands;                   // per point: none where all leaves are exact
-  std::vector<int> labels;                           // per point
+  std::vector<std::vector<std::int64_t>> sums;  // per point and class
+  std::vector<std::int64_t> bands;  // per point: none where all leaves are exact
+  std::vector<int> labels;  // per point
 
   explicit Case(Model given) : model(std::move(given)), forest(flatten(model, twins)) {
     std::size_t n_points = 1;

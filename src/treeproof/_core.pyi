@@ -7,9 +7,47 @@ class Cancel:
     def __init__(self) -> None: ...
     def set(self) -> None: ...
 
+class TooDeepError(ValueError): ...
+
+class Tally:
+    entailed: int
+    refuted: int
+    unknown: int
+    remembered: int
+    near_ties: int
+    longest_entailed: float
+    longest_refuted: float
+    def __init__(self) -> None: ...
+    def add(self, other: Tally) -> None: ...
+
+class Outcome:
+    entailed: bool
+    refuted: bool
+    core: list[int]
+    clauses: list[int]
+    witness: list[int]
+    label: int
+    near_tie: bool
+
+class Proof:
+    steps: list[int]
+    tables: list[list[int]]
+
+class Deletion:
+    features: list[int]
+    clauses: list[int]
+    minimal: bool
+    tally: Tally
+
+class Inflation:
+    low: list[int]
+    high: list[int]
+    sets: list[int]
+    clauses: list[int]
+    widest: bool
+    tally: Tally
+
 class Forest:
-    @property
-    def n_features(self) -> int: ...
     def label(self, point: list[int]) -> int: ...
     def decide(
         self,
@@ -21,7 +59,7 @@ class Forest:
         home: list[int] | None,
         seconds: float,
         plain: bool,
-    ) -> tuple[str, list[int], list[int], list[int], int, bool, int]: ...
+    ) -> Outcome: ...
     @property
     def price_shift(self) -> int: ...
     def prove(
@@ -34,7 +72,7 @@ class Forest:
         home: list[int],
         seconds: float,
         cancel: Cancel | None,
-    ) -> tuple[bool, list[int], list[list[int]]]: ...
+    ) -> Proof | None: ...
     def witnesses(
         self,
         low: npt.NDArray[np.int32],
@@ -46,9 +84,9 @@ class Forest:
         seconds: float,
         cancel: Cancel | None,
     ) -> list[list[int]]: ...
-    def explain(
+    def delete_features(
         self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
-    ) -> tuple[list[int], list[int], bool, int, int, int, int, int, float, float]: ...
+    ) -> Deletion: ...
     def inflate(
         self,
         low: npt.NDArray[np.int32],
@@ -59,7 +97,7 @@ class Forest:
         order: list[int],
         seconds: float,
         cancel: Cancel | None,
-    ) -> tuple[list[int], list[int], list[int], list[int], bool, int, int, int, int, int, float, float]: ...
+    ) -> Inflation: ...
 
 def make_forest(**fields: Any) -> Forest: ...
 def softmax_labels(sums: npt.NDArray[np.float64], single: bool) -> list[int]: ...

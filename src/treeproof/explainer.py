@@ -14,19 +14,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof import checker
-from treeproof.checker import CheckError
-from treeproof.errors import InputError, InternalError, did_you_mean
+from treeproof.errors import InputError, did_you_mean
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model, probability_of
 from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
-from treeproof.oracles.native import NativeOracle
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cells import discretise
-from treeproof.query.context import Order, Setting
+from treeproof.query.context import Instance, Order, Setting
+from treeproof.query.oracle import Cancel
 from treeproof.questions import (
     abductive,
     attribution,
@@ -41,7 +39,7 @@ from treeproof.questions import (
     review,
     robustness,
 )
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import Abductive, Plan
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
@@ -157,22 +155,17 @@ class Explainer:
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
-        self._verify = verify
-        self._make: Callable[[Forest], Setting] = partial(_setting, space, oracle, options)
-        self._made: Setting | None = None
-        self._checked: Setting | None = None
-        if _is_stated(forest):
-            self._made = self._make(forest)
+        self._make: Callable[[Forest], Setting | None] = partial(_make_setting, space, oracle, options, verify)
         self._forest = forest
+        self._made = self._make(forest)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the oracles, which hold memory of the C++ core, of a solver, or locks."""
-        return {**self.__dict__, "_made": None, "_checked": None}
+        """Everything but the oracle, which holds memory of the C++ core, of a solver, or locks."""
+        return {**self.__dict__, "_made": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if _is_stated(self._forest):
-            self._made = self._make(self._forest)
+        self._made = self._make(self._forest)
 
     def __copy__(self) -> Explainer:
         """An explainer never changes what it answers, so a copy shares the oracle."""
@@ -188,18 +181,6 @@ class Explainer:
                 "that it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
             )
         return self._made
-
-    @property
-    def _careful(self) -> Setting:
-        """The setting for questions without a certificate of their own: with `verify`, of an oracle that is checked."""
-        if not self._verify:
-            return self._setting
-        made, checked = self._setting, self._checked
-        if checked is None or checked.forest is not made.forest:
-            assert isinstance(made.oracle, NativeOracle)
-            # Of two threads that come here at once, each may make one; they answer alike.
-            checked = self._checked = replace(made, oracle=VerifiedOracle(made.space, made.cells, made.oracle))
-        return checked
 
     @property
     def forest(self) -> Forest:
@@ -286,11 +267,11 @@ class Explainer:
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
         """
-        setting = self._careful if minimum else self._setting  # a bound at the deadline has no certificate
+        setting = self._setting
         plan = abductive.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return self._checked_result(abductive.explain(setting, setting.instance(x), plan, timeout))
+        return self._explain(setting.instance(x), plan, timeout)
 
     def batch(
         self,
@@ -333,7 +314,7 @@ class Explainer:
         """
         return batch.explain_rows(
             self._setting,
-            self._checked_result,
+            self._explain,
             X,
             order=order,
             prefer=prefer,
@@ -345,17 +326,22 @@ class Explainer:
             on_error=on_error,
         )
 
-    def _checked_result(self, result: Abductive) -> Abductive:
-        if self._verify:
-            oracle = self._careful.oracle
-            assert isinstance(oracle, VerifiedOracle)
-            try:
-                checker.check(result.certificate().text, oracle.model)
-            except CheckError as error:
-                raise InternalError(
-                    f"The checker does not accept an explanation; please report this. {error}"
-                ) from error
-        return result
+    def _explain(
+        self, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
+    ) -> Abductive:
+        """Return the explanation; with `verify`, only after its certificate was checked.
+
+        Then the single answers behind it need not be checked, except for a minimum: a bound at the deadline has no
+        certificate.
+        """
+        oracle = self._setting.oracle
+        if not isinstance(oracle, VerifiedOracle):
+            return abductive.explain(self._setting, instance, plan, timeout, cancel)
+        found = abductive.explain(
+            oracle.unchecked if plan.costs is None else self._setting, instance, plan, timeout, cancel
+        )
+        oracle.check(found.certificate())
+        return found
 
     def contrastive(
         self,
@@ -419,7 +405,7 @@ class Explainer:
         Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
         Limits: chest-pain fixed.
         """
-        setting = self._careful
+        setting = self._setting
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
         preferred = setting.features(prefer)
         costs = make_costs(setting, minimum, cost, preferred)
@@ -466,7 +452,7 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).contrastives(patient)]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        setting = self._careful
+        setting = self._setting
         moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
         return contrastive.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
 
@@ -503,7 +489,7 @@ class Explainer:
         >>> tp.Explainer(forest).robustness(patient).proved
         0.5
         """
-        setting = self._careful
+        setting = self._setting
         moves = make_moves(setting, setting.instance(x), scale=scale)
         return robustness.measure(setting, moves, norm, target, setting.order("importance", ()), timeout)
 
@@ -543,7 +529,7 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).enumerate(patient, kind="contrastive")]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        setting = self._careful
+        setting = self._setting
         ordering = setting.order(order, ())
         return enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
 
@@ -565,7 +551,7 @@ class Explainer:
         >>> tp.Explainer(forest).relevance(patient).necessary
         ('blocked-arteries', 'chest-pain')
         """
-        return relevance.grade(self._careful, self._careful.instance(x), timeout)
+        return relevance.grade(self._setting, self._setting.instance(x), timeout)
 
     def attribution(self, x: Any, *, limit: int | None = None, timeout: float | None = None) -> Attribution:
         """Return the share of abductive explanations that contain each feature: exact, if all could be enumerated.
@@ -586,7 +572,7 @@ class Explainer:
         >>> tp.Explainer(forest).attribution(patient).counts
         (1, 0, 1, 0)
         """
-        return attribution.attribute(self._careful, self._careful.instance(x), limit, timeout)
+        return attribution.attribute(self._setting, self._setting.instance(x), limit, timeout)
 
     def most_general(self, x: Any, X: Any, *, timeout: float | None = None) -> MostGeneral:
         """Return the rule around `x` that forces its label and covers the most rows of `X`, proved to be so.
@@ -617,7 +603,7 @@ class Explainer:
         Proved: whatever satisfies this gets the label 1. It covers 47 of 150 rows (31.3%); no rule around this row
         that forces the label covers more, and no condition can be widened.
         """
-        setting = self._careful
+        setting = self._setting
         return most_general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
 
     def coverage(self, rule: Any, X: Any) -> Coverage:
@@ -639,7 +625,7 @@ class Explainer:
         >>> print(explainer.coverage(explainer.abductive(patient), [patient, [1, 0, 0, 80]]))
         1 of 2 rows (50.0%)
         """
-        return coverage.count_covered(self._careful, rule, X)
+        return coverage.count_covered(self._setting, rule, X)
 
     def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.
@@ -665,7 +651,7 @@ class Explainer:
         >>> explainer.holds(patient, ["chest-pain"]).witness
         (0.5, 0.0, 1.0, 70.0)
         """
-        return holds.judge(self._careful, self._careful.instance(x), features, timeout)
+        return holds.judge(self._setting, self._setting.instance(x), features, timeout)
 
     def review(
         self,
@@ -704,7 +690,7 @@ class Explainer:
         >>> tp.Explainer(forest).review(claim="weight <= 50 and chest-pain <= 0.5", label="No").holds
         True
         """
-        return review.review(self._careful, x, claim, label, timeout)
+        return review.review(self._setting, x, claim, label, timeout)
 
     def audit(
         self,
@@ -739,7 +725,7 @@ class Explainer:
         >>> audit.n_flips, audit.n_free, audit.rows[0].why.feature_names
         (0, 2, ('blocked-arteries', 'chest-pain'))
         """
-        return audit.audit(self._careful, X, protected, n_jobs, progress, timeout)
+        return audit.audit(self._setting, X, protected, n_jobs, progress, timeout)
 
     def encode(
         self,
@@ -822,18 +808,22 @@ def _source(model: Any) -> str:
     return f"{type(model).__name__} of {package}" + (f" ({steps})" if steps else "")
 
 
-def _is_stated(forest: Forest) -> bool:
-    """Return whether the forest gives labels: a regressor's score needs cuts first."""
-    return forest.sums is None or forest.sums.cuts != ()
+def _make_setting(
+    space: Space, oracle: str, options: Mapping[str, Any], verify: bool, forest: Forest
+) -> Setting | None:
+    """Return the setting of a forest that differs from the space's own at most in where its score is cut.
 
-
-def _setting(space: Space, oracle: str, options: Mapping[str, Any], forest: Forest) -> Setting:
-    """Return the setting of a forest that differs from the space's own at most in where its score is cut."""
+    None if it gives no labels: a regressor's score needs cuts first.
+    """
+    if forest.decision.cuts == ():
+        return None
     start = time.perf_counter()
     stated = replace(space, forest=forest)
     cells = discretise(stated)
-    made = Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
+    setting = Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
+    if verify:
+        setting = replace(setting, oracle=VerifiedOracle(setting))
     _log.debug(
         "%r over %d features: %s oracle in %.3g s", forest, space.n_features, oracle, time.perf_counter() - start
     )
-    return made
+    return setting

@@ -49,7 +49,7 @@ LISTED = Path(__file__).with_name("equivalent.toml")
 CORE = (
     *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
     *("lagrangian.cpp", "branch_and_bound.hpp", "branch_and_bound.cpp", "search.cpp", "deletion.cpp", "inflation.cpp"),
-    *("clauses.cpp", "table.cpp", "local_search.cpp"),
+    *("clauses.cpp", "table.cpp", "local_search.cpp", "tally.hpp"),
 )
 
 PROPERTY, UNIT = "tests/property/test_", "tests/unit/"
@@ -280,7 +280,7 @@ class Core:
             path.write_text(switched)
             self.mutants += mutants
         self.sources = [p for p in sorted((scratch / "core").glob("*.cpp")) if p.name != "binding.cpp"]
-        self.sources.append(scratch / "core" / "tests" / "test_core.cpp")
+        self.sources += sorted((scratch / "core" / "tests").glob("*.cpp"))
         self.fast = self.build("fast", ("-O1",))
         self.checked = self.build("checked", ("-O1", *self.sanitizers))
         began = used()

@@ -1,29 +1,56 @@
-"""What every oracle must do. A new backend is one more line in ORACLES."""
+"""What every oracle must do, and each of its capabilities. A new backend is one more line in ORACLES."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from generators import cell_forests, holds, random_clauses, random_query
+from treeproof import checker
 from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
+from treeproof.model.files import forest_to_json
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
+from treeproof.proof.certificate import describe, proof_of
+from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cache import Memory
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.oracle import Entailed, Never, Oracle, Query, Refuted, Stays, Unknown, fix, restricted, violates
+from treeproof.query.context import Setting
+from treeproof.query.oracle import (
+    Deletes,
+    Entailed,
+    Inflates,
+    Labels,
+    Never,
+    Oracle,
+    Proves,
+    Query,
+    Refuted,
+    Stays,
+    Unknown,
+    fix,
+    restricted,
+    violates,
+)
+from treeproof.search.inflation import widen
 from treeproof.search.minimal import abductive, contrastive
 from treeproof.space.declare import declare
 
 Factory = Callable[[CellForest], Oracle]
+
+
+def verified(forest: CellForest) -> Oracle:
+    native = NativeOracle(forest, tabulate=False)
+    return VerifiedOracle(Setting(forest.source, declare(forest.source), forest, native))
+
 
 ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests it is tried on
     "brute": (BruteOracle, 100),
@@ -34,9 +61,22 @@ ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests
     "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 300),
     "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 200),
     "smt": (SmtOracle, 60),
+    "verified": (verified, 100),
 }
-MEAN = {"brute", "native", "native-table", "plain", "smt"}
+MEAN = {"brute", "native", "native-table", "plain", "smt", "verified"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, vote) for vote in ("mean", "sum") for name in sorted(MEAN)]
+
+CAPABILITIES: dict[type, set[str]] = {  # a verified oracle runs no search inside: no answer there could be checked
+    Labels: {"native", "native-table", "verified"},
+    Proves: {"native", "native-table", "verified"},
+    Deletes: {"native", "native-table"},
+    Inflates: {"native", "native-table"},
+}
+
+
+def having(capability: type) -> pytest.MarkDecorator:
+    cases = [(name, vote) for name, vote in CASES if name in CAPABILITIES[capability]]
+    return pytest.mark.parametrize(("name", "vote"), cases)
 
 
 @pytest.mark.parametrize(("name", "vote"), CASES)
@@ -168,3 +208,97 @@ def test_categories_beyond_one_machine_word(name):
     assert isinstance(oracle.decide(Query((frozenset(winners),), Stays(0))), Entailed)
     assert isinstance(oracle.decide(Query((frozenset(range(130)) - winners,), Stays(1))), Entailed)
     assert isinstance(oracle.decide(Query((frozenset(winners | {128}),), Stays(0))), Refuted)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_an_oracle_offers_what_is_tested_here(name):
+    oracle = ORACLES[name][0](next(cell_forests(1, seed=1)))
+    for capability, names in CAPABILITIES.items():
+        assert isinstance(oracle, capability) == (name in names)
+
+
+def cases(name: str, vote: str) -> Iterator[tuple[CellForest, Oracle, np.random.Generator]]:
+    """Random forests, a third of them with rules between features."""
+    for i, forest in enumerate(cell_forests(60, seed=17, vote=vote, n_columns=3)):
+        rng = np.random.default_rng(i)
+        if i % 3 == 0:
+            forest = replace(forest, clauses=random_clauses(rng, forest))
+        yield forest, ORACLES[name][0](forest), rng
+
+
+@having(Labels)
+def test_labels_are_those_of_the_model(name, vote):
+    for forest, oracle, rng in cases(name, vote):
+        points = [tuple(int(rng.integers(n)) for n in forest.n_cells) for _ in range(10)]
+        assert [oracle.label(point) for point in points] == [forest.label(point) for point in points]
+
+
+@having(Proves)
+def test_there_is_a_proof_of_what_holds_and_the_checker_accepts_it(name, vote):
+    proved = 0
+    for forest, oracle, rng in cases(name, vote):
+        space = checker.Space(checker.Model(forest_to_json(forest.source)), *describe(declare(forest.source), forest))
+        for _ in range(4):
+            query = random_query(rng, forest)
+            proof = oracle.prove(query)
+            assert (proof is not None) == holds(forest, query)
+            if proof is not None:
+                box = [sum(1 << cell for cell in domain) for domain in query.domains]
+                excluded = {k for k in range(forest.n_classes) if violates(query.claim, k)}
+                checker.Proof(space, proof_of(oracle, forest, proof)).check(box, excluded)
+                proved += 1
+    assert proved > 50
+
+
+@having(Proves)
+def test_there_is_a_witness_for_each_feature_that_is_needed(name, vote):
+    needed = 0
+    for forest, oracle, rng in cases(name, vote):
+        point = tuple(int(rng.integers(n)) for n in forest.n_cells)
+        if not forest.allows(point):
+            continue
+        label, fixed = forest.label(point), frozenset(np.flatnonzero(rng.random(forest.n_features) < 0.7).tolist())
+        found = oracle.witnesses(fix(forest, point, fixed), label, point, sorted(fixed), None)
+        for f, witness in zip(sorted(fixed), found, strict=True):
+            freed = fix(forest, point, fixed - {f})
+            assert (witness == ()) == holds(forest, Query(freed, Stays(label)))
+            if witness:
+                assert all(cell in domain for cell, domain in zip(witness, freed, strict=True))
+                assert forest.allows(witness)
+                assert forest.label(witness) != label
+                needed += 1
+    assert needed > 20
+
+
+@having(Deletes)
+def test_deletion_is_that_of_single_questions(name, vote):
+    for forest, oracle, rng in cases(name, vote):
+        point = tuple(int(rng.integers(n)) for n in forest.n_cells)
+        if not forest.allows(point):
+            continue
+        label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
+        everything = frozenset(range(forest.n_features))
+        expected = abductive(Memory(forest, BruteOracle(forest), point, Stays(label)), order).features
+        found = oracle.delete(point, label, order, everything, None)
+        assert (found.features, found.minimal) == (expected, True)
+        again = oracle.delete(point, label, order[::-1], expected, None)
+        assert (again.features, again.minimal) == (expected, True)
+        late = oracle.delete(point, label, order, everything, time.monotonic() - 1)
+        assert late.features >= expected
+        assert holds(forest, Query(fix(forest, point, late.features), Stays(label)))
+
+
+@having(Inflates)
+def test_inflation_is_that_of_single_questions(name, vote):
+    for forest, oracle, rng in cases(name, vote):
+        point = tuple(int(rng.integers(n)) for n in forest.n_cells)
+        if not forest.allows(point):
+            continue
+        label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
+        memory = Memory(forest, BruteOracle(forest), point, Stays(label))
+        start = fix(forest, point, abductive(memory, order).features)
+        found = oracle.inflate(point, label, start, order, None)
+        assert (found.domains, found.widest) == (widen(memory, start, order).domains, True)
+        late = oracle.inflate(point, label, start, order, time.monotonic() - 1)
+        assert all(set(own) <= set(wider) for own, wider in zip(start, late.domains, strict=True))
+        assert holds(forest, Query(late.domains, Stays(label)))

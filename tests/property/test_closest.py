@@ -70,7 +70,7 @@ def test_questions_about_limited_features_agree_with_enumeration(native):
                 assert isinstance(answer, Refuted)
                 assert all(answer.witness[f] == point[f] for f in fixed)
                 assert all(answer.witness[f] in free[f] for f in range(forest.n_features))
-        holes += memory.counts.refuted + memory.counts.entailed > 6
+        holes += memory.tally.refuted + memory.tally.entailed > 6
     assert holes > 0, "some questions must have been cut at holes"
 
 

@@ -26,7 +26,6 @@ ROOMS = [
 PLACE = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
 # Imports that point backwards, each inside the function that needs it, with its reason.
 EXCEPTIONS = {
-    ("query", "oracles"),  # the native oracle answers more than the one query
     ("questions", "show"),  # a result draws itself
     ("questions", "explainer"),  # two models are compared by their explainers, and may be given as models
 }

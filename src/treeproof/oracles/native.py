@@ -5,64 +5,33 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from treeproof import _core
-from treeproof._core import Cancel
 from treeproof.errors import UnsupportedQueryError
-from treeproof.model.decision import Sums
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query.oracle import (
+    Answer,
+    Cancel,
+    Deletes,
+    Deletion,
+    Entailed,
+    Inflates,
+    Inflation,
+    Labels,
+    Proof,
+    Proves,
+    Query,
+    Refuted,
+    Stays,
+    Unknown,
+)
 from treeproof.query.scores import exact_leaves
 from treeproof.space.domains import Cells, Domain
 
-__all__ = ["Deletion", "Inflation", "NativeOracle", "PlainOracle", "Proof"]
-
-DEEPEST = 19_000
 _WORD = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """What canonical deletion found: features that entail the claim, `minimal` unless the deadline came first."""
-
-    features: frozenset[int]
-    clauses: frozenset[int]
-    minimal: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
-
-
-@dataclass(frozen=True, slots=True)
-class Inflation:
-    """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
-
-    domains: tuple[Domain, ...]
-    clauses: frozenset[int]
-    widest: bool
-    entailed: int
-    refuted: int
-    unknown: int
-    remembered: int
-    near_ties: int
-    longest_entailed: float
-    longest_refuted: float
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The record of a proof, as core/record.hpp describes it."""
-
-    steps: list[int]
-    tables: list[list[int]]
 
 
 class PlainOracle:
@@ -73,45 +42,45 @@ class PlainOracle:
 
     def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
         source = forest.source
-        sums = source.sums or Sums(())
+        sums = source.decision
         self._forest = forest
         # An ordered feature needs no words; the others hold one bit for each cell.
         words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
         exact, unit = _exact_leaves(forest)
-        depth = _depth(forest)
-        if depth > DEEPEST:
-            raise UnsupportedQueryError(f"The native oracle takes trees of depth up to {DEEPEST}. Got a deeper one.")
-        self._core = _core.make_forest(
-            n_cells=np.array(forest.n_cells, dtype=np.int32),
-            ordered=np.array(forest.ordered, dtype=np.uint8),
-            n_classes=forest.n_classes,
-            roots=source.roots,
-            feature=forest.feature,
-            cut=forest.cut,
-            left=source.left,
-            right=source.right,
-            scores=np.ascontiguousarray(forest.scores).ravel(),
-            theta=np.ascontiguousarray(forest.theta).ravel(),
-            values=np.ascontiguousarray(source.values).ravel(),
-            left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
-            clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
-            exact=exact.astype(np.uint8),
-            band=forest.band,
-            unit=unit,
-            vote=source.vote,
-            start=list(sums.start),
-            single=sums.numbers == "float32",
-            divisor=float(sums.divisor),
-            cuts=None if sums.cuts is None else list(sums.cuts),
-            softmax=sums.softmax,
-            tabulate=tabulate,
-        )
+        try:
+            self._core = _core.make_forest(
+                n_cells=np.array(forest.n_cells, dtype=np.int32),
+                ordered=np.array(forest.ordered, dtype=np.uint8),
+                n_classes=forest.n_classes,
+                roots=source.roots,
+                feature=forest.feature,
+                cut=forest.cut,
+                left=source.left,
+                right=source.right,
+                scores=np.ascontiguousarray(forest.scores).ravel(),
+                theta=np.ascontiguousarray(forest.theta).ravel(),
+                values=np.ascontiguousarray(source.values).ravel(),
+                left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
+                exact=exact.astype(np.uint8),
+                band=forest.band,
+                unit=unit,
+                vote=source.vote,
+                start=list(sums.start),
+                single=sums.numbers == "float32",
+                divisor=sums.divisor,
+                cuts=None if sums.cuts is None else list(sums.cuts),
+                softmax=sums.softmax,
+                tabulate=tabulate,
+            )
+        except _core.TooDeepError as error:
+            raise UnsupportedQueryError(str(error)) from None
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; the core is the features at whose splits the proof needed the restriction."""
-        status, core, clauses, witness, label, near_tie, _ = self._core.decide(
+        outcome = self._core.decide(
             *self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
@@ -119,10 +88,10 @@ class PlainOracle:
             _seconds_left(query.deadline),
             self._plain,
         )
-        if status == "entailed":
-            return Entailed(frozenset(core), near_tie, frozenset(clauses))
-        if status == "refuted":
-            return Refuted(tuple(witness), label, near_tie)
+        if outcome.entailed:
+            return Entailed(frozenset(outcome.core), outcome.near_tie, frozenset(outcome.clauses))
+        if outcome.refuted:
+            return Refuted(tuple(outcome.witness), outcome.label, outcome.near_tie)
         return Unknown("deadline")
 
     def _box(
@@ -146,7 +115,7 @@ class PlainOracle:
         return feature, 0, 0, _bits(domain, words[feature])
 
 
-class NativeOracle(PlainOracle):
+class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
     """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
 
     In a space of a few thousand points at most, such as one of few binary features, all labels are listed beforehand
@@ -160,18 +129,18 @@ class NativeOracle(PlainOracle):
         super().__init__(forest, tabulate=tabulate)
 
     def label(self, point: Sequence[int]) -> int:
-        """Return the class index of the model's own ``predict`` at `point`."""
+        """Return the class index at `point`."""
         return self._core.label(list(point))
 
     @property
     def price_shift(self) -> int:
-        """Prices in a proof are in units of 2 to the power of this, in scores."""
+        """The binary exponent of a price's unit."""
         return self._core.price_shift
 
     def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
-        """Return the proof of an entailed query; None if it is refuted, or the deadline came first."""
+        """Return the record that the search wrote while it proved the query."""
         near = query.near or tuple(min(domain) for domain in query.domains)
-        entailed, steps, tables = self._core.prove(
+        proof = self._core.prove(
             *self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
@@ -179,12 +148,12 @@ class NativeOracle(PlainOracle):
             _seconds_left(query.deadline),
             cancel,
         )
-        return Proof(steps, tables) if entailed else None
+        return None if proof is None else Proof(proof.steps, proof.tables)
 
     def witnesses(
         self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
     ) -> list[Cells]:
-        """Return, for each feature, a point of the domains with it freed that has another label; empty if none."""
+        """Return all witnesses by one call of the core."""
         found = self._core.witnesses(
             *self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
         )
@@ -199,13 +168,10 @@ class NativeOracle(PlainOracle):
         deadline: float | None,
         cancel: Cancel | None = None,
     ) -> Deletion:
-        """Return what `treeproof.search.minimal.abductive` would, with the whole loop inside the core.
-
-        Another thread may stop it early by `cancel`, as a deadline would.
-        """
+        """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        found = self._core.explain(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
-        return Deletion(frozenset(found[0]), frozenset(found[1]), *found[2:])
+        found = self._core.delete_features(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
+        return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
 
     def inflate(
         self,
@@ -216,34 +182,20 @@ class NativeOracle(PlainOracle):
         deadline: float | None,
         cancel: Cancel | None = None,
     ) -> Inflation:
-        """Return what `treeproof.search.inflation.widen` would, with the whole loop inside the core.
-
-        Another thread may stop it early by `cancel`, as a deadline would.
-        """
+        """Return the widest domains, with the whole loop inside the core."""
         found = self._core.inflate(
             *self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel
         )
-        low, high, sets = found[:3]
+        low, high, sets = found.low, found.high, found.sets
         wider: list[Domain] = [
             range(low[f], high[f] + 1) if ordered else _cells(sets[self._begin[f] : self._begin[f + 1]])
             for f, ordered in enumerate(self._forest.ordered)
         ]
-        return Inflation(tuple(wider), frozenset(found[3]), *found[4:])
+        return Inflation(tuple(wider), frozenset(found.clauses), found.widest, found.tally)
 
 
 def _seconds_left(deadline: float | None) -> float:
     return math.inf if deadline is None else deadline - time.monotonic()
-
-
-def _depth(forest: CellForest) -> int:
-    """Return the number of splits on the longest path."""
-    level, depth = forest.source.roots, 0
-    while True:
-        level = level[forest.feature[level] >= 0]
-        if len(level) == 0 or depth > DEEPEST:
-            return depth
-        level = np.concatenate([forest.source.left[level], forest.source.right[level]])
-        depth += 1
 
 
 def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:

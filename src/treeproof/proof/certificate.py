@@ -25,10 +25,10 @@ from treeproof.model.columns import Rows
 from treeproof.model.files import FORMAT, forest_to_json, load_model, write_whole
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
-from treeproof.oracles.native import NativeOracle, Proof
+from treeproof.oracles.native import NativeOracle
 from treeproof.query.cells import CellForest
 from treeproof.query.context import Instance, Setting
-from treeproof.query.oracle import Claim, Entailed, Never, Query, Refuted, Stays, fix, violates
+from treeproof.query.oracle import Claim, Entailed, Never, Proof, Proves, Query, Refuted, Stays, fix, violates
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.features import Feature, NumericFeature, ValueFeature
 from treeproof.space.space import Space
@@ -163,7 +163,7 @@ def certify(
     With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
     with `cheapest`, that no other features cost less.
     """
-    cells, oracle = setting.cells, _native(setting)
+    cells, oracle = setting.cells, _prover(setting)
     box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
     proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
     dropped = sorted(domains) if minimal else []
@@ -215,7 +215,7 @@ def certify_change(
     With `cheapest`, also that no change costs less.
     """
     cells, changed = setting.cells, frozenset(features)
-    everything, oracle = frozenset(range(cells.n_features)), _native(setting)
+    everything, oracle = frozenset(range(cells.n_features)), _prover(setting)
 
     def proof(kept: frozenset[int]) -> dict[str, Any]:
         return _prove(oracle, cells, Query(fix(cells, instance.point, kept), claim, deadline, instance.point))
@@ -235,15 +235,15 @@ def certify_change(
     return Certificate(document, setting.forest)
 
 
-_ORACLES: WeakKeyDictionary[Setting, NativeOracle] = WeakKeyDictionary()  # of settings with another oracle
+_PROVERS: WeakKeyDictionary[Setting, Proves] = WeakKeyDictionary()  # of settings whose oracle gives no proofs
 
 
-def _native(setting: Setting) -> NativeOracle:
-    if isinstance(setting.oracle, NativeOracle):
+def _prover(setting: Setting) -> Proves:
+    if isinstance(setting.oracle, Proves):
         return setting.oracle
-    if setting not in _ORACLES:
-        _ORACLES[setting] = NativeOracle(setting.cells)
-    return _ORACLES[setting]
+    if setting not in _PROVERS:
+        _PROVERS[setting] = NativeOracle(setting.cells)
+    return _PROVERS[setting]
 
 
 _SAME: WeakKeyDictionary[Setting, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a setting say
@@ -263,7 +263,7 @@ def _common(setting: Setting, instance: Instance, claim: Claim) -> dict[str, Any
     }
 
 
-def _prove(oracle: NativeOracle, cells: CellForest, query: Query) -> dict[str, Any]:
+def _prove(oracle: Proves, cells: CellForest, query: Query) -> dict[str, Any]:
     """Return the proof of a query that holds: a box of few points is listed, a larger one split and bounded."""
     if math.prod(map(len, query.domains)) <= LIST_UP_TO and isinstance(oracle.decide(query), Entailed):
         return listed(cells, query.claim)
@@ -293,8 +293,8 @@ def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], lis
     return features, [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
 
 
-def proof_of(oracle: NativeOracle, cells: CellForest, proof: Proof) -> dict[str, Any]:
-    """Return a proof of the native oracle as a certificate has it."""
+def proof_of(oracle: Proves, cells: CellForest, proof: Proof) -> dict[str, Any]:
+    """Return an oracle's proof as a certificate has it."""
     return {"unit": oracle.price_shift - cells.exponent, "steps": proof.steps, "tables": proof.tables}
 
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from treeproof.errors import InternalError
-from treeproof.oracles.native import Deletion, Inflation
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import (
     Answer,
@@ -31,35 +30,10 @@ from treeproof.query.oracle import (
     restricted,
     violates,
 )
+from treeproof.query.tally import Tally
 from treeproof.space.domains import Cells, Domain
 
 _RECENT = 64  # answers of each kind that are remembered; a scan of thousands costs more than most questions
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many questions had which outcome at the oracle, and how many were answered from memory.
-
-    The longest are seconds that one question with that outcome took.
-    """
-
-    entailed: int = 0
-    refuted: int = 0
-    unknown: int = 0
-    remembered: int = 0
-    near_ties: int = 0
-    longest_entailed: float = 0.0
-    longest_refuted: float = 0.0
-
-    def add(self, other: Deletion | Inflation) -> None:
-        """Count what a search inside the native core asked."""
-        self.entailed += other.entailed
-        self.refuted += other.refuted
-        self.unknown += other.unknown
-        self.remembered += other.remembered
-        self.near_ties += other.near_ties
-        self.longest_entailed = max(self.longest_entailed, other.longest_entailed)
-        self.longest_refuted = max(self.longest_refuted, other.longest_refuted)
 
 
 class Memory:
@@ -86,7 +60,7 @@ class Memory:
         self.claim = claim
         self.deadline = deadline
         self.cancel = cancel
-        self.counts = Counts()
+        self.tally = Tally()
         self.oracle = oracle
         self.limited = frozenset() if free is None else restricted(forest, free)
         self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
@@ -114,11 +88,11 @@ class Memory:
         wanted = _mask(fixed)
         for differs, refuted in reversed(self._witnesses):
             if not differs & wanted:
-                self.counts.remembered += 1
+                self.tally.remembered += 1
                 return refuted
         for core, entailed in reversed(self._cores):
             if not core & ~wanted:
-                self.counts.remembered += 1
+                self.tally.remembered += 1
                 return entailed
         domains = tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point)))
         answer = self.decide(domains) if self.limited else self._decide(domains)  # without limits there are no holes
@@ -171,15 +145,15 @@ class Memory:
         answer = self.oracle.decide(Query(domains, self.claim, self.deadline, self.point))
         seconds = time.perf_counter() - start
         if isinstance(answer, Unknown):
-            self.counts.unknown += 1
+            self.tally.unknown += 1
             return answer
-        self.counts.near_ties += answer.near_tie
+        self.tally.near_ties += answer.near_tie
         if isinstance(answer, Entailed):
-            self.counts.entailed += 1
-            self.counts.longest_entailed = max(self.counts.longest_entailed, seconds)
+            self.tally.entailed += 1
+            self.tally.longest_entailed = max(self.tally.longest_entailed, seconds)
             return answer
-        self.counts.refuted += 1
-        self.counts.longest_refuted = max(self.counts.longest_refuted, seconds)
+        self.tally.refuted += 1
+        self.tally.longest_refuted = max(self.tally.longest_refuted, seconds)
         inside = all(cell in domain for cell, domain in zip(answer.witness, domains, strict=True))
         allowed = inside and self.forest.allows(answer.witness)
         if not allowed or not violates(self.claim, self.forest.label(answer.witness)):

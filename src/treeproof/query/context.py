@@ -15,10 +15,9 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row
-from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Memory
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Cancel, Claim, Never, Oracle, Refuted, Stays
+from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
 from treeproof.space.conditions import show_day
 from treeproof.space.domains import Cells, Domain
@@ -60,7 +59,7 @@ class Setting:
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
             raise InputError(f"The row must keep the constraint {self.constraint(broken)!r}. It does not.")
-        label = self.oracle.label if isinstance(self.oracle, NativeOracle) else self.cells.label
+        label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
         return Instance(row, point, label(point))
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
@@ -125,18 +124,7 @@ class Setting:
 
     def statistics(self, memory: Memory, start: float) -> Statistics:
         """Return what was asked since `start`, a time of ``time.perf_counter()``."""
-        counts = memory.counts
-        return Statistics(
-            self.oracle.name,
-            time.perf_counter() - start,
-            counts.entailed,
-            counts.refuted,
-            counts.unknown,
-            counts.remembered,
-            counts.near_ties,
-            counts.longest_entailed,
-            counts.longest_refuted,
-        )
+        return Statistics.of(memory.tally, self.oracle.name, time.perf_counter() - start)
 
     def witness(self, row: Rows, answer: Refuted) -> tuple[tuple[Value, ...], Label]:
         """Return the witness as a concrete row near `row`, evaluated once more by the forest's own predict."""

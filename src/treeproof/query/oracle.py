@@ -1,17 +1,20 @@
 """The one question everything asks, and its three answers.
 
 *With each feature kept in this part of its domain, can the model still violate the claim?* Every explanation is a
-search over answers to this question; every oracle answers it, and nothing else.
+search over answers to this question; every oracle answers it. Some can do more, and inherit from the capabilities
+below: label a point, prove, or run a whole search inside. What an oracle does not offer is done by `decide` alone.
 """
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from treeproof._core import Cancel
+from treeproof.query.tally import Tally
 from treeproof.space.domains import Cells, Domain
 
 if TYPE_CHECKING:
@@ -22,9 +25,16 @@ __all__ = [
     "Answer",
     "Cancel",
     "Claim",
+    "Deletes",
+    "Deletion",
     "Entailed",
+    "Inflates",
+    "Inflation",
+    "Labels",
     "Never",
     "Oracle",
+    "Proof",
+    "Proves",
     "Query",
     "Refuted",
     "Stays",
@@ -113,6 +123,107 @@ class Oracle(Protocol):
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; `Unknown` only at the deadline."""
+
+
+# Capabilities are inherited, not recognised by their methods: to ask a runtime-checkable protocol takes Python 3.11 ten
+# microseconds, a tenth of a short explanation.
+
+
+class Labels(ABC):
+    """Evaluates the forest at a point."""
+
+    @abstractmethod
+    def label(self, point: Sequence[int]) -> int:
+        """Return the class index of the model's own ``predict`` at `point`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The record of a proof, as core/record.hpp describes it."""
+
+    steps: list[int]
+    tables: list[list[int]]
+
+
+class Proves(ABC):
+    """Gives what a certificate is made of: evidence, of which nothing is believed before the checker has seen it."""
+
+    @abstractmethod
+    def decide(self, query: Query) -> Answer:
+        """Answer the query, as every oracle does."""
+
+    @property
+    @abstractmethod
+    def price_shift(self) -> int:
+        """Prices in a proof are in units of 2 to the power of this, in scores."""
+
+    @abstractmethod
+    def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
+        """Return the proof of an entailed query; None if it is refuted, or the deadline came first."""
+
+    @abstractmethod
+    def witnesses(
+        self, domains: Sequence[Domain], label: int, near: Cells, features: Sequence[int], deadline: float | None
+    ) -> list[Cells]:
+        """Return, for each feature, a point of the domains with it freed that has another label; empty if none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What canonical deletion found: features that entail the claim, `minimal` unless the deadline came first."""
+
+    features: frozenset[int]
+    clauses: frozenset[int]
+    minimal: bool
+    tally: Tally
+
+
+class Deletes(ABC):
+    """Runs canonical deletion as a whole."""
+
+    @abstractmethod
+    def delete(
+        self,
+        point: Cells,
+        label: int,
+        order: Sequence[int],
+        start: frozenset[int],
+        deadline: float | None,
+        cancel: Cancel | None = None,
+    ) -> Deletion:
+        """Return what `treeproof.search.minimal.abductive` finds by single questions about the label at `point`.
+
+        Another thread may stop it early by `cancel`, as a deadline would.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Inflation:
+    """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
+
+    domains: tuple[Domain, ...]
+    clauses: frozenset[int]
+    widest: bool
+    tally: Tally
+
+
+class Inflates(ABC):
+    """Runs canonical widening as a whole."""
+
+    @abstractmethod
+    def inflate(
+        self,
+        point: Cells,
+        label: int,
+        domains: Sequence[Domain],
+        order: Sequence[int],
+        deadline: float | None,
+        cancel: Cancel | None = None,
+    ) -> Inflation:
+        """Return what `treeproof.search.inflation.widen` finds by single questions about the label at `point`.
+
+        Another thread may stop it early by `cancel`, as a deadline would.
+        """
 
 
 def violates(claim: Claim, label: int) -> bool:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
+
+from treeproof._core import Tally
+
+__all__ = ["Statistics", "Tally"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +37,11 @@ class Statistics:
     near_ties: int
     longest_entailed: float
     longest_refuted: float
+
+    @staticmethod
+    def of(tally: Tally, oracle: str, seconds: float) -> Statistics:
+        """Return the statistics of a search that asked so much."""
+        return Statistics(oracle, seconds, *_counts_of(tally))
+
+
+_counts_of = attrgetter(*(field.name for field in fields(Statistics)[2:]))  # what a Tally has under the same names

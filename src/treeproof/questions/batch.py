@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.model.rows import as_rows, one_by_one
-from treeproof.query.context import Order, Setting, check_timeout
+from treeproof.query.context import Instance, Order, Setting, check_timeout
 from treeproof.query.oracle import Cancel
 from treeproof.questions import abductive
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import Abductive, Plan
 from treeproof.questions.parallel import run_parallel
 
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 def explain_rows(
     setting: Setting,
-    checked: Callable[[Abductive], Abductive],
+    explain: Callable[[Instance, Plan, float | None, Cancel], Abductive],
     X: Any,
     *,
     order: Order,
@@ -34,7 +34,7 @@ def explain_rows(
 ) -> list[Any]:
     """Return the explanation of every row, in the order of the rows, or the error in its place.
 
-    Each result goes through `checked`, which raises if it should not be returned.
+    `explain` answers for one instance; it raises if its answer should not be returned.
     """
     if on_error not in ("raise", "return"):
         raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
@@ -45,7 +45,7 @@ def explain_rows(
     check_timeout(timeout)
     cancel = Cancel()
 
-    def explain(i: int) -> Any:
+    def one(i: int) -> Any:
         try:
             row = rows[i]
             if isinstance(row, InputError):
@@ -55,7 +55,7 @@ def explain_rows(
             except InputError as error:
                 error.row = i
                 raise
-            return checked(abductive.explain(setting, instance, plan, timeout, cancel))
+            return explain(instance, plan, timeout, cancel)
         except TreeproofError as error:
             if on_error == "raise":
                 raise
@@ -63,7 +63,7 @@ def explain_rows(
 
     start = time.perf_counter()
     results = run_parallel(
-        explain, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
+        one, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
     )
     failed = sum(isinstance(result, TreeproofError) for result in results)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)

@@ -61,7 +61,7 @@ class _Largest(Norm):
         near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
         free = [as_domain(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
         inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
-        inside.counts = memory.counts
+        inside.tally = memory.tally
         witness = contrastive(inside, ordering, found.witness).witness
         cost = max(costs[f][witness.witness[f]] for f in costs)
         return Closest(witness, cost, found.bound)

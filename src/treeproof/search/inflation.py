@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Memory
-from treeproof.query.oracle import Entailed, Refuted, Stays, expired
+from treeproof.query.oracle import Entailed, Inflates, Refuted, Stays, expired
 from treeproof.space.domains import Domain
 
 
@@ -38,9 +37,9 @@ def widen(memory: Memory, domains: Sequence[Domain], order: Iterable[int]) -> Wi
     assert not memory.limited, "features outside the domains take all cells"
     wider, forest = list(domains), memory.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
-    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays):
+    if isinstance(memory.oracle, Inflates) and isinstance(memory.claim, Stays):
         found = memory.oracle.inflate(memory.point, memory.claim.label, wider, chosen, memory.deadline, memory.cancel)
-        memory.counts.add(found)
+        memory.tally.add(found.tally)
         return Widened(found.domains, found.widest, found.clauses)
     clauses: frozenset[int] = frozenset()
     for f in chosen:

@@ -35,12 +35,12 @@ class Conditions:
         """Does the claim hold for all points that satisfy these conditions?"""
         for enough, entailed in self._enough:
             if enough <= chosen:
-                self._memory.counts.remembered += 1
+                self._memory.tally.remembered += 1
                 return entailed
         domains = self._domains(chosen)
         for refuted in reversed(self._witnesses):
             if all(cell in domain for cell, domain in zip(refuted.witness, domains, strict=True)):
-                self._memory.counts.remembered += 1
+                self._memory.tally.remembered += 1
                 return refuted
         answer = self._memory.decide(domains)
         if isinstance(answer, Refuted):

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treeproof.errors import InternalError
-from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Memory
-from treeproof.query.oracle import Entailed, Refuted, Stays, Unknown, expired, violates
+from treeproof.query.oracle import Deletes, Entailed, Labels, Refuted, Stays, Unknown, expired, violates
 
 Status = Literal["minimum", "minimal", "sound"]
 """What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""
@@ -57,10 +56,10 @@ def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None
 
 
 def _deleted(memory: Memory, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
-    if isinstance(memory.oracle, NativeOracle) and isinstance(memory.claim, Stays) and not memory.limited:
+    if isinstance(memory.oracle, Deletes) and isinstance(memory.claim, Stays) and not memory.limited:
         deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
-        memory.counts.add(deletion)
-        clauses = deletion.clauses if deletion.entailed else _clauses_used(memory, kept)
+        memory.tally.add(deletion.tally)
+        clauses = deletion.clauses if deletion.tally.entailed else _clauses_used(memory, kept)
         return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound", clauses)
     for feature in order:
         if feature not in kept:
@@ -136,13 +135,13 @@ def _put_back(memory: Memory, witness: Refuted, feature: int) -> Refuted | None:
     """
     cells = (*witness.witness[:feature], memory.point[feature], *witness.witness[feature + 1 :])
     if cells == witness.witness:
-        memory.counts.remembered += 1
+        memory.tally.remembered += 1
         return witness
     if memory.forest.band or not memory.forest.allows(cells):
         return None
     oracle = memory.oracle
-    label = oracle.label(cells) if isinstance(oracle, NativeOracle) else memory.forest.label(cells)
+    label = oracle.label(cells) if isinstance(oracle, Labels) else memory.forest.label(cells)
     if not violates(memory.claim, label):
         return None
-    memory.counts.remembered += 1
+    memory.tally.remembered += 1
     return Refuted(cells, label)

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Memory
-from treeproof.query.oracle import Entailed, Refuted, Unknown, expired, violates
+from treeproof.query.oracle import Entailed, Labels, Refuted, Unknown, expired, violates
 from treeproof.search.hitting import HittingSets
 from treeproof.space.domains import Cells, Domain
 
@@ -180,7 +179,7 @@ class _Search:
 
     def _violates(self, point: list[int]) -> bool:
         memory = self._memory
-        label = memory.oracle.label if isinstance(memory.oracle, NativeOracle) else memory.forest.label
+        label = memory.oracle.label if isinstance(memory.oracle, Labels) else memory.forest.label
         return memory.forest.allows(point) and violates(memory.claim, label(point))
 
     def _reach(self, target: Integers, kept: Integers) -> npt.NDArray[np.bool_]:

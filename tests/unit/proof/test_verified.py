@@ -11,11 +11,12 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import treeproof as tp
 from generators import random_forest, random_row
+from treeproof import _core
 from treeproof.errors import InputError, InternalError
-from treeproof.oracles.native import NativeOracle, Proof
+from treeproof.oracles.native import NativeOracle
 from treeproof.proof import certificate
 from treeproof.proof.verified import VerifiedOracle
-from treeproof.query.oracle import Entailed, Query, Refuted, Stays, fix
+from treeproof.query.oracle import Entailed, Proof, Query, Refuted, Stays, fix
 
 X, Y = load_iris(return_X_y=True)
 
@@ -69,6 +70,17 @@ def test_only_the_native_oracle_can_be_verified(model):
         tp.Explainer(model, vote="majority", oracle="sat", verify=True)
 
 
+def test_the_core_reads_the_forest_once(model, monkeypatch):
+    made = []
+    make = _core.make_forest
+    monkeypatch.setattr(_core, "make_forest", lambda **fields: made.append(1) or make(**fields))
+    explainer = tp.Explainer(model, verify=True)
+    explainer.abductive(X[70])
+    for result in (explainer.abductive(X[70], minimum=True), explainer.contrastive(X[70])):
+        assert tp.check(result.certificate(), explainer.forest)
+    assert len(made) == 1
+
+
 class TestALyingCore:
     """What the native oracle says is changed on its way to the checker."""
 
@@ -103,11 +115,20 @@ class TestALyingCore:
         with pytest.raises(InternalError, match="No proof excludes"):
             explainer.holds(X[70], range(4))
 
+    def test_that_gives_a_wrong_label_is_caught(self, model, monkeypatch):
+        explainer = tp.Explainer(model, verify=True)
+        label = NativeOracle.label
+        monkeypatch.setattr(NativeOracle, "label", lambda *args: 2 - label(*args))
+        with pytest.raises(InternalError, match="does not accept a label"):
+            explainer.abductive(X[0])
+        with pytest.raises(InternalError, match="does not accept a label"):
+            explainer.contrastive(X[0])
+
     @pytest.fixture
     def lying(self, model, monkeypatch):
         """A verified oracle, a query that is entailed and one that is refuted, and a way to lie about both."""
         setting = tp.Explainer(model)._setting
-        oracle = VerifiedOracle(setting.space, setting.cells, setting.oracle)
+        oracle = VerifiedOracle(setting)
         point = setting.instance(X[70]).point
         label = setting.cells.label(point)
         entailed = Query(fix(setting.cells, point, range(4)), Stays(label))

@@ -12,11 +12,11 @@ from treeproof.errors import InternalError
 from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
 from treeproof.oracles.brute import BruteOracle
-from treeproof.oracles.native import Deletion
 from treeproof.query import cache as module
-from treeproof.query.cache import Counts, Memory
+from treeproof.query.cache import Memory
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
+from treeproof.query.tally import Statistics, Tally
 from treeproof.space.declare import declare
 
 
@@ -56,13 +56,13 @@ def test_the_forest_is_as_described(forest):
 
 def test_answers_are_remembered_and_counted(forest):
     memory = remember(forest, Refuted((0, 1, 0), 0), Entailed(frozenset({0, 1})), Unknown("late"))
-    assert memory.counts == Counts(0, 0, 0, 0, 0)
+    assert Statistics.of(memory.tally, "told", 0) == Statistics("told", 0, 0, 0, 0, 0, 0, 0, 0)
     assert isinstance(memory.ask(frozenset({2})), Refuted)
     assert memory.ask(frozenset()) == Refuted((0, 1, 0), 0)
     assert isinstance(memory.ask(frozenset({0, 1})), Entailed)
     assert memory.ask(frozenset({0, 1, 2})).core == {0, 1}
     assert isinstance(memory.ask(frozenset({0, 2})), Unknown)
-    counts = memory.counts
+    counts = memory.tally
     assert (counts.entailed, counts.refuted, counts.unknown, counts.remembered) == (1, 1, 1, 2)
     assert memory.smallest_core(frozenset({0, 1, 2})) == {0, 1}
     assert memory.smallest_core(frozenset({1, 2})) == {1, 2}
@@ -78,12 +78,15 @@ def test_times_and_near_ties_are_counted(forest, monkeypatch):
     memory = remember(forest, Entailed(frozenset()), Entailed(frozenset(), near_tie=True), flip, flip)
     for _ in range(4):
         memory.decide(forest.full)
-    counts = memory.counts
+    counts = memory.tally
     assert (counts.longest_entailed, counts.longest_refuted, counts.near_ties) == (3.0, 5.0, 3)
-    found = Deletion(frozenset(), frozenset(), True, 1, 2, 3, 4, 5, 4.0, 4.0)
-    counts.add(found)
+    other = Tally()
+    other.entailed, other.refuted, other.unknown, other.remembered, other.near_ties = 1, 2, 3, 4, 5
+    other.longest_entailed = other.longest_refuted = 4.0
+    counts.add(other)
     assert (counts.longest_entailed, counts.longest_refuted) == (4.0, 5.0)
     assert (counts.entailed, counts.refuted, counts.unknown) == (3, 4, 3)
+    assert Statistics.of(counts, "told", 1.5) == Statistics("told", 1.5, 3, 4, 3, 4, 8, 4.0, 5.0)
     assert (counts.remembered, counts.near_ties) == (4, 8)
 
 

@@ -112,7 +112,7 @@ def test_a_list_of_explanations_ends_early_with_an_error_and_never_by_itself(kin
         everything, ended = drained(each_kind(memory)[kind]())
         assert ended
         assert everything
-        asked = memory.counts.entailed + memory.counts.refuted
+        asked = memory.tally.entailed + memory.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             got, ended = drained(each_kind(remember(forest, point, answers, once))[kind]())
@@ -140,7 +140,7 @@ def test_what_is_said_of_features_at_the_deadline_is_true(clock):
         kinds = [whole.necessary.keys(), whole.relevant.keys(), whole.irrelevant]
         assert sorted(itertools.chain(*kinds)) == sorted(memory.features)  # each is of one kind
         fewer = 0
-        asked = memory.counts.entailed + memory.counts.refuted
+        asked = memory.tally.entailed + memory.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             found = relevance.find_relevances(remember(forest, point, answers, once), order)
@@ -179,7 +179,7 @@ def test_a_minimum_at_the_deadline_is_a_set_that_does_with_a_bound_that_holds(ab
         best, bound = search(memory)
         assert best.status == "minimum"
         assert bound == sum(costs[f] for f in best.features)
-        asked = memory.counts.entailed + memory.counts.refuted
+        asked = memory.tally.entailed + memory.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             found, least = search(remember(forest, point, answers, once))
@@ -209,7 +209,7 @@ def test_what_was_widened_until_the_deadline_is_proved(clock):
         memory = remember(forest, point)
         whole = inflation.widen(memory, memory.home, order)
         assert whole.widest
-        asked = memory.counts.entailed + memory.counts.refuted
+        asked = memory.tally.entailed + memory.tally.refuted
         last = tuple(map(len, memory.home))
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)

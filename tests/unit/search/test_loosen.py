@@ -51,18 +51,18 @@ def test_what_was_asked_before_changes_no_answer():
         conditions, memory = case.conditions()
         every = [frozenset(s) for n in range(4) for s in itertools.combinations(range(len(case.features)), n)]
         for chosen in every:
-            before = memory.counts.remembered
-            asked = memory.counts.entailed + memory.counts.refuted
+            before = memory.tally.remembered
+            asked = memory.tally.entailed + memory.tally.refuted
             answer = conditions.ask(chosen)
             assert isinstance(answer, Entailed) == case.enough(chosen)
             if isinstance(answer, Refuted):
                 inside = zip(answer.witness, case.domains(chosen), strict=True)
                 assert all(cell in domain for cell, domain in inside)
-            new = memory.counts.entailed + memory.counts.refuted - asked
-            assert memory.counts.remembered - before == 1 - new
+            new = memory.tally.entailed + memory.tally.refuted - asked
+            assert memory.tally.remembered - before == 1 - new
             assert conditions.ask(chosen) == answer
-            assert memory.counts.remembered - before == 2 - new  # the second time it is known for sure
-        remembered += memory.counts.remembered
+            assert memory.tally.remembered - before == 2 - new  # the second time it is known for sure
+        remembered += memory.tally.remembered
     assert remembered > 100
 
 
@@ -76,7 +76,7 @@ def test_as_many_as_possible_are_dropped_in_the_order():
                     expected -= {condition}
             conditions, memory = case.conditions()
             assert conditions.drop(case.tight, [1, *order, 3]) == (expected, True)
-            asked = memory.counts.entailed + memory.counts.refuted
+            asked = memory.tally.entailed + memory.tally.refuted
             for answers in range(asked):
                 kept, ended = case.conditions(answers)[0].drop(case.tight, order)
                 assert not ended
@@ -95,7 +95,7 @@ def test_each_is_exchanged_for_its_looser_ones_where_that_is_enough():
                 expected = expected - {condition} | instead
         conditions, memory = case.conditions()
         assert conditions.exchange(case.tight, {1: frozenset(), **case.looser}) == (expected, True)
-        asked = memory.counts.entailed + memory.counts.refuted
+        asked = memory.tally.entailed + memory.tally.refuted
         for answers in range(asked):
             kept, ended = case.conditions(answers)[0].exchange(case.tight, case.looser)
             assert not ended

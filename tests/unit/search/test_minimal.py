@@ -82,11 +82,11 @@ def test_a_feature_is_put_back_without_a_question_where_that_is_sure(native):
     memory = Memory(forest, NativeOracle(forest) if native else BruteOracle(forest), (1, 1, 1), Stays(1))
     witness = Refuted((0, 0, 0), 0)
     assert _put_back(memory, witness, 1) == Refuted((0, 1, 0), 0)
-    assert memory.counts.remembered == 1
+    assert memory.tally.remembered == 1
     assert _put_back(memory, Refuted((0, 1, 0), 0), 1) == Refuted((0, 1, 0), 0)
-    assert memory.counts.remembered == 2
+    assert memory.tally.remembered == 2
     assert _put_back(memory, Refuted((0, 1, 0), 0), 0) is None
-    assert memory.counts.remembered == 2
+    assert memory.tally.remembered == 2
     target = Memory(forest, BruteOracle(forest), (1, 1, 1), Never(0))
     assert _put_back(target, witness, 1) == Refuted((0, 1, 0), 0)
     ruled = sum_of("a", "b", "c", clauses=(((0, range(1, 2)), (1, range(1))),))  # a above 0, or b not

@@ -99,7 +99,7 @@ def test_a_box_at_the_deadline_is_right_and_its_bound_holds(monkeypatch):
     for case in cases(25):
         memory = case.memory()
         best = most_general(memory, case.points, case.others).covered
-        for answers in range(memory.counts.entailed + memory.counts.refuted):
+        for answers in range(memory.tally.entailed + memory.tally.refuted):
             found = most_general(case.memory(answers), case.points, case.others)
             assert found.covered <= best <= found.bound
             assert not any(map(case.violates, itertools.product(*found.domains)))

@@ -1,0 +1,269 @@
+// What the tests of all techniques share: how a check fails, what was checked, and the twin's side of it. A test of one
+// technique is in the file of its name; test_core.cpp runs them all.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "../residual.hpp"
+#include "../search.hpp"
+#include "generator.hpp"
+
+namespace treeproof::testing {
+
+inline std::uint64_t seed_of_case = 0;
+
+[[noreturn]] inline void fail(const char* file, int line, const char* condition, const char* what) {
+  std::fprintf(stderr, "%s:%d: seed %llu: %s\n  failed: %s\n", file, line,
+               static_cast<unsigned long long>(seed_of_case), what, condition);
+  std::exit(1);
+}
+
+#define CHECK(condition, what)                                    \
+  do {                                                            \
+    if (!(condition)) fail(__FILE__, __LINE__, #condition, what); \
+  } while (false)
+
+inline struct Counts {
+  std::uint64_t cases = 0, mean_votes = 0, sums = 0, whole_votes = 0, labels = 0, boxes = 0, scaled_values = 0,
+                residuals = 0;
+  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
+  std::uint64_t plain_goals = 0, plain_queries = 0;
+  std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
+  std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
+  std::uint64_t explanations = 0, stopped_explanations = 0;
+  std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
+
+  void print() const {
+    const std::pair<const char*, std::uint64_t> all[] = {
+        {"cases", cases},
+        {"of them mean votes", mean_votes},
+        {"of them sums", sums},
+        {"of them with pure leaves as votes", whole_votes},
+        {"labels", labels},
+        {"boxes", boxes},
+        {"scaled values", scaled_values},
+        {"residual forests", residuals},
+        {"Lagrangian bounds", bounds},
+        {"attempts to close a box", closings},
+        {"boxes closed by exact leaves", closed},
+        {"fixings", fixings},
+        {"fixings to nothing", empty_fixings},
+        {"local searches", local_searches},
+        {"plain goals", plain_goals},
+        {"plain queries", plain_queries},
+        {"queries", queries},
+        {"queries entailed", entailed},
+        {"queries refuted", refuted},
+        {"queries stopped", stopped},
+        {"queries that split boxes", split},
+        {"queries with near-ties", near_ties},
+        {"cores below all restrictions", smaller_cores},
+        {"queries with clauses", clause_queries},
+        {"queries that need clauses", clauses_needed},
+        {"tables", tables},
+        {"records of proofs", records},
+        {"parts of boxes in records", record_parts},
+        {"explanations", explanations},
+        {"explanations stopped", stopped_explanations},
+        {"inflations", inflations},
+        {"inflations with wrong guesses", retaken_inflations},
+        {"inflations stopped", stopped_inflations},
+    };
+    for (const auto& [name, count] : all) std::printf("%s: %llu\n", name, static_cast<unsigned long long>(count));
+  }
+} counts;
+
+inline Flags restricted_of(const Case& c, const Allowed& allowed) {
+  Flags restricted;
+  for (std::size_t f = 0; f < allowed.size(); ++f)
+    restricted.push_back(allowed[f].size() < static_cast<std::size_t>(c.model.n_cells[f]));
+  return restricted;
+}
+
+// The box without the restrictions of features that are not in `keep`.
+inline Allowed relaxed(const Case& c, const Allowed& allowed, const Flags& keep) {
+  Allowed wider = c.full();
+  for (std::size_t f = 0; f < allowed.size(); ++f)
+    if (keep[f]) wider[f] = allowed[f];
+  return wider;
+}
+
+inline bool contains(const Allowed& allowed, const Point& point) {
+  if (point.size() != allowed.size()) return false;
+  for (std::size_t f = 0; f < point.size(); ++f)
+    if (!std::binary_search(allowed[f].begin(), allowed[f].end(), point[f])) return false;
+  return true;
+}
+
+inline bool is_subset(const Flags& inner, const Flags& outer) {
+  for (std::size_t f = 0; f < inner.size(); ++f)
+    if (inner[f] && !outer[f]) return false;
+  return true;
+}
+
+inline std::int64_t difference(const Case& c, std::size_t x, Pair pair) {
+  return c.sums[x][pair.winner] - c.sums[x][pair.loser];
+}
+
+inline std::vector<std::vector<Pair>> goals(const Case& c, Claim claim) {
+  std::vector<std::vector<Pair>> found;
+  if (claim.kind == ClaimKind::never) found.emplace_back();
+  for (int k = 0; k < c.model.n_classes; ++k) {
+    if (k == claim.label) continue;
+    if (claim.kind == ClaimKind::stays) {
+      found.push_back({{k, claim.label}});
+    } else {
+      found.front().push_back({claim.label, k});
+    }
+  }
+  return found;
+}
+
+// Whether sums of scores show that the pairs are all won (`sign` 1), or may all be won (`sign` -1), at a point.
+inline bool wins_all(const Case& c, std::size_t x, const std::vector<Pair>& pairs, int sign) {
+  return std::all_of(pairs.begin(), pairs.end(), [&](Pair pair) {
+    return difference(c, x, pair) >= c.model.least(pair.winner, pair.loser) + sign * c.bands[x];
+  });
+}
+
+inline bool some_goal(const Case& c, std::size_t x, Claim claim, int sign) {
+  const auto all = goals(c, claim);
+  return std::any_of(all.begin(), all.end(), [&](const auto& pairs) { return wins_all(c, x, pairs, sign); });
+}
+
+inline Pair random_pair(Random& random, const Case& c) {
+  const int winner = random.below(c.model.n_classes);
+  const int loser = (winner + 1 + random.below(c.model.n_classes - 1)) % c.model.n_classes;
+  return {winner, loser};
+}
+
+inline const Poll never_stop = [] { return false; };
+
+// Answers false `polls` times, then true, and fails when it is asked again: Ctrl-C is told once.
+inline Poll stop_after(int polls) {
+  return [polls]() mutable {
+    CHECK(polls >= 0, "a search that was told to stop stops");
+    return polls-- == 0;
+  };
+}
+
+// A tree of one split between votes for two classes.
+inline Tree stump(int feature, std::vector<bool> goes_left, int left_vote, int right_vote) {
+  const auto leaf = [](int vote) {
+    TwinNode node;
+    node.values = {vote == 0 ? 1.0 : 0.0, vote == 1 ? 1.0 : 0.0};
+    node.scores = {vote == 0, vote == 1};
+    return node;
+  };
+  TwinNode root;
+  root.feature = feature;
+  root.goes_left = std::move(goes_left);
+  root.left = 1;
+  root.right = 2;
+  root.values = {0.0, 0.0};
+  root.scores = {0, 0};
+  return {root, leaf(left_vote), leaf(right_vote)};
+}
+
+// A tree of one leaf.
+inline Tree constant(int vote, int n_classes) {
+  TwinNode leaf;
+  leaf.values.assign(n_classes, 0.0);
+  leaf.scores.assign(n_classes, 0);
+  leaf.values[vote] = 1.0;
+  leaf.scores[vote] = 1;
+  return {leaf};
+}
+
+// A residual forest with its box and the value that the twin gives every point of it.
+struct Contest {
+  Allowed allowed;
+  Box box;
+  Pair pair;
+  Residual residual;
+  std::vector<std::size_t> inside;
+  std::vector<std::int64_t> values;  // per point inside
+};
+
+// The twin of Prices.
+struct PlainPrices {
+  std::vector<std::int32_t> alpha, beta;  // per node of the forest
+
+  explicit PlainPrices(const Case& c) : alpha(c.twins.size(), 0), beta(c.twins.size(), 0) {}
+  PlainPrices(const Case& c, const Prices& prices) {
+    for (std::size_t n = 0; n < c.twins.size(); ++n) {
+      alpha.push_back(prices.alpha(static_cast<std::int32_t>(n)));
+      beta.push_back(prices.beta(static_cast<std::int32_t>(n)));
+    }
+  }
+  bool operator==(const PlainPrices&) const = default;
+};
+
+// test_forest.cpp
+void check_forest(const Case& c);
+void check_no_trees();
+void check_many_classes();
+template <typename Number>
+void check_softmax(Random& random);
+
+// test_box.cpp
+void check_box(Random& random, const Case& c);
+
+// test_scale.cpp
+int shift_of(const Case& c);
+bool covers(std::int64_t sum, std::int64_t exact, int shift);
+std::int64_t scaled_sum(const Case& c, std::size_t x, Pair pair);
+bool all_exact(const Case& c, std::size_t x);
+void check_scale(Random& random, const Case& c);
+void regression_target_beyond_all_scores(std::int64_t one);
+
+// test_residual.cpp
+struct Walk;
+std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr);
+void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& contest);
+
+// test_lagrangian.cpp
+void check_lagrangian(Random& random, const Case& c, const Contest& contest);
+void check_largest_price();
+void check_prices_settle_a_contradiction();
+
+// test_local_search.cpp
+void check_local_search(Random& random, const Case& c, LocalSearch& search, const Contest& contest);
+void regression_gain_of_the_next_feature();
+
+// test_branch_and_bound.cpp
+void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Outcome& outcome);
+void check_plain(Random& random, const Case& c);
+void check_edge_of_the_band();
+
+// test_record.cpp
+void check_record(const Case& c, const Forest& forest, const Table* table, const Allowed& allowed, Claim claim,
+                  const Point& home, const Outcome& expected);
+
+// test_search.cpp
+void check_search(Random& random, const Case& c, Searcher& reused);
+void regression_core_of_named_values();
+void check_a_witness_ends_the_search();
+
+// test_clauses.cpp
+bool keeps(const Forest& forest, const Clause& clause, const Point& point);
+void add_clauses(Random& random, Forest& forest);
+void check_clauses(Random& random, const Case& c);
+void check_both_sides_of_a_literal();
+void check_clauses_that_leave_nothing();
+
+// test_table.cpp
+void check_limits_of_tables();
+
+// test_tally.cpp
+void check_tally();
+
+// test_deletion.cpp
+void check_deletion(Random& random, const Case& c, Searcher& reused);
+void check_deletion_remembers();
+
+// test_inflation.cpp
+void check_inflation(Random& random, const Case& c);
+
+}  // namespace treeproof::testing

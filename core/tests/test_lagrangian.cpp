@@ -1,0 +1,213 @@
+// The Lagrangian bound, closing and fixing, by their definitions.
+#include "../lagrangian.hpp"
+#include "checks.hpp"
+
+namespace treeproof::testing {
+
+// What a cell earns at all nodes of its feature.
+std::int64_t earning(const Case& c, const Residual& r, std::size_t f, Cell cell, const PlainPrices& prices) {
+  std::int64_t sum = 0;
+  for (const std::int32_t node : r.origin)
+    if (c.twins[node]->feature == static_cast<int>(f))
+      sum += c.twins[node]->goes_left[cell] ? prices.alpha[node] : prices.beta[node];
+  return sum;
+}
+
+std::int64_t best_path(const Residual& r, std::int32_t at, const PlainPrices& prices) {
+  if (at < r.n_constants()) return r.constants[at];
+  const std::int32_t n = at - r.n_constants(), node = r.origin[n];
+  return std::max(best_path(r, r.left[n], prices) - prices.alpha[node],
+                  best_path(r, r.right[n], prices) - prices.beta[node]);
+}
+
+// The bound by its definition.
+std::int64_t bound_of(const Case& c, const Contest& contest, const PlainPrices& prices) {
+  const Residual& r = contest.residual;
+  std::int64_t bound = r.offset;
+  for (const std::int32_t root : r.roots) bound += best_path(r, root, prices);
+  for (int f = 0; f < c.forest.n_features; ++f) {
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
+    bound += most;
+  }
+  return bound;
+}
+
+// Whether every leaf below `at` that needs the band leaves a bound below the target, should its tree take it. `left` is
+// what the path to `at` leaves of the bound.
+bool inexact_below(const Residual& r, std::int32_t at, std::int64_t left, std::int64_t target,
+                   const PlainPrices& prices) {
+  if (at < r.n_constants()) return !r.inexact[at] || left + r.constants[at] < target;
+  const std::int32_t n = at - r.n_constants(), node = r.origin[n];
+  return inexact_below(r, r.left[n], left - prices.alpha[node], target, prices) &&
+         inexact_below(r, r.right[n], left - prices.beta[node], target, prices);
+}
+
+void check_closes(const Case& c, const Contest& contest, Lagrangian& lagrangian, std::int64_t bound,
+                  std::int64_t target, std::int64_t exact_target, const PlainPrices& prices) {
+  const Residual& r = contest.residual;
+  const bool closes = lagrangian.closes(target, exact_target);
+  for (std::size_t i = 0; i < contest.inside.size(); ++i)
+    CHECK(!closes || contest.values[i] < (c.bands[contest.inside[i]] == 0 ? exact_target : target),
+          "a closed box has no winner");
+  bool expected = bound < exact_target && !r.offset_inexact;
+  for (const std::int32_t root : r.roots)
+    expected = expected && inexact_below(r, root, bound - best_path(r, root, prices), target, prices);
+  CHECK(closes == (expected || bound < target),
+        "a box is closed iff the bound and all leaves that need the band allow it");
+  ++counts.closings;
+  counts.closed += closes && bound >= target;
+}
+
+void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangian, std::int64_t bound,
+               std::int64_t target, const PlainPrices& prices) {
+  if (target > bound) return;
+  const Residual& r = contest.residual;
+  Box box = contest.box;
+  bool empty = false;
+  const bool shrank = lagrangian.fix(box, target, empty, nullptr, contest.pair);
+  const Allowed left = empty ? Allowed(contest.allowed.size()) : allowed_of(c, box);
+  CHECK(shrank == (left != contest.allowed), "fixing tells whether it cut anything off");
+  for (std::size_t i = 0; i < contest.inside.size(); ++i)
+    CHECK(contest.values[i] < target || contains(left, c.points[contest.inside[i]]),
+          "no point worth the target is cut off");
+  ++counts.fixings;
+  counts.empty_fixings += empty;
+  if (empty) return;
+  bool forced = false;  // at some root the best path of one side costs more than the target allows
+  for (const std::int32_t root : r.roots) {
+    const std::int32_t n = root - r.n_constants(), node = r.origin[n];
+    const std::int64_t without = bound - best_path(r, root, prices);
+    const bool no_left = without + best_path(r, r.left[n], prices) - prices.alpha[node] < target;
+    const bool no_right = without + best_path(r, r.right[n], prices) - prices.beta[node] < target;
+    forced = forced || no_left || no_right;
+    CHECK((!no_left && !no_right) || box.side(c.forest, node) == (no_left ? Side::right : Side::left),
+          "a side of a root that costs too much is cut off");
+  }
+  for (std::size_t f = 0; f < left.size(); ++f) {
+    CHECK(!left[f].empty() &&
+              std::includes(contest.allowed[f].begin(), contest.allowed[f].end(), left[f].begin(), left[f].end()),
+          "fixing leaves a part of the box");
+    std::int64_t most = 0;
+    for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
+    const auto stays = [&](Cell cell) { return bound - most + earning(c, r, f, cell, prices) >= target; };
+    if (!c.model.ordered[f]) {
+      CHECK(std::all_of(left[f].begin(), left[f].end(), stays), "every value that costs too much is cut off");
+    } else if (!forced) {  // behind the splits of roots, new ends are left for the next time
+      CHECK(stays(left[f].front()) && stays(left[f].back()), "both ends that cost too much are cut off");
+    }
+  }
+}
+
+void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
+  const Residual& r = contest.residual;
+  const std::int32_t largest = random.chance(25) ? random.between(1, 1 << 12) : largest_price(c.forest.depth);
+  Lagrangian lagrangian(c.forest, largest);
+  PlainPrices prices(c);
+  if (random.chance(60)) {
+    const std::int32_t most = random.chance(50) ? largest : std::min(largest, 1 << random.between(1, 15));
+    for (std::size_t n = 0; n < c.twins.size(); ++n) {
+      prices.alpha[n] = random.chance(50) ? random.between(0, most) : 0;
+      prices.beta[n] = random.chance(50) ? random.between(0, most) : 0;
+    }
+  }
+  Prices kept_prices(c.twins.size());
+  if (random.chance(20)) {
+    kept_prices.set(0, 1, 2);
+    kept_prices.forget();
+  }
+  CHECK(PlainPrices(c, kept_prices) == PlainPrices(c), "prices that were never set, or forgotten, are 0");
+  for (std::size_t n = 0; n < c.twins.size(); ++n)
+    kept_prices.set(static_cast<std::int32_t>(n), prices.alpha[n], prices.beta[n]);
+  lagrangian.start(r, contest.box, kept_prices);
+  const std::int64_t best = *std::max_element(contest.values.begin(), contest.values.end());
+  const PlainPrices before = prices;
+  std::int64_t kept = 0;
+  bool any_kept = false;
+  const int steps = random.between(1, 25);
+  for (int i = 0; i <= steps; ++i) {
+    const bool restored = any_kept && (i == steps || random.chance(10));
+    if (restored) {
+      lagrangian.restore_prices();
+      any_kept = false;
+    }
+    const std::int64_t bound = lagrangian.evaluate();
+    lagrangian.save(kept_prices);
+    prices = PlainPrices(c, kept_prices);
+    CHECK(!restored || bound == kept, "restored prices give the bound they gave before");
+    CHECK(bound >= best, "the bound is at least the value of every point of the box");
+    CHECK(bound == bound_of(c, contest, prices), "the bound is what its prices make it");
+    if (i == 0) CHECK(prices == before, "the prices at the start are the ones given");
+    for (const std::int32_t node : r.origin)
+      for (const std::int32_t price : {prices.alpha[node], prices.beta[node]})
+        CHECK(price >= 0 && price <= largest, "prices keep their limits");
+    ++counts.bounds;
+
+    Point point = random_point(random, contest.allowed);
+    const std::int64_t value = lagrangian.value_of_best_cells();
+    lagrangian.place_best_cells(point);
+    CHECK(contains(contest.allowed, point), "the best cells lie in the box");
+    CHECK(value == residual_value(c, r, point), "the value of the best cells is that of their point");
+    for (std::size_t f = 0; f < point.size(); ++f)
+      for (const Cell cell : contest.allowed[f])
+        CHECK(std::find(r.features.begin(), r.features.end(), static_cast<std::int32_t>(f)) == r.features.end() ||
+                  earning(c, r, f, cell, prices) <= earning(c, r, f, point[f], prices),
+              "no cell earns more than the best one");
+
+    for (const std::int64_t target : {best, best + 1, bound, bound + 1, bound - random.between(0, 1 << Scale::kBits)})
+      check_closes(c, contest, lagrangian, bound, target, target + random.below(1 << 16), prices);
+    for (const std::int64_t target : {best, best + 1, bound, bound - random.between(0, 1 << Scale::kBits)})
+      check_fix(c, contest, lagrangian, bound, target, prices);
+    if (!r.slot_node.empty()) {
+      Side side{};
+      const std::int32_t node = lagrangian.branch(side);
+      CHECK(contest.box.side(c.forest, node) == Side::both, "a box is split where it goes both ways");
+      const TwinNode& twin = *c.twins[node];
+      CHECK((side == Side::left) == twin.goes_left[point[twin.feature]], "the best cell's side comes first");
+    }
+    if (random.chance(30)) {
+      lagrangian.keep_prices();
+      kept = bound;
+      any_kept = true;
+    }
+    const std::int64_t aim = random.chance(50) ? best : bound - random.between(0, 1 << 20);
+    if (!lagrangian.step(aim, random.chance(50) ? 2.0 : 1.0 / random.between(1, 50))) {
+      lagrangian.save(kept_prices);
+      CHECK(PlainPrices(c, kept_prices) == prices, "a step that cannot move leaves the prices");
+      CHECK(bound == value, "where no price can move, the best cells attain the bound");
+      break;
+    }
+  }
+}
+
+void check_largest_price() {
+  for (const int depth : {1, 2, 100, 2047, 2048, 2049, 5000, 1 << 20}) {
+    CHECK(largest_price(depth) > 0 && largest_price(depth) <= 1 << 18, "prices have a limit");
+    CHECK(std::int64_t{depth} * largest_price(depth) <= 1 << 29, "the payments on a path fit 32 bits at the limit");
+  }
+}
+
+// Two trees want the two sides of one split: the naive bound gives both what they want, prices must not.
+void check_prices_settle_a_contradiction() {
+  for (const bool ordered : {true, false}) {
+    Model model;
+    model.n_classes = 2;
+    model.n_cells = {2};
+    model.ordered = {ordered};
+    model.trees = {stump(0, {true, false}, 1, 0), stump(0, {true, false}, 0, 1)};
+    const Case c(std::move(model));
+    const Box box = Box::full(c.forest);
+    Residual residual;
+    Flags used(1, 0);
+    ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0}, used);
+    Lagrangian lagrangian(c.forest, 1 << 18);
+    lagrangian.start(residual, box, Prices(c.twins.size()));
+    const std::int64_t naive = lagrangian.evaluate();
+    CHECK(naive == 2 << Scale::kBits, "without prices the bound is the naive one");
+    std::int64_t bound = naive;
+    for (int i = 0; i < 20 && lagrangian.step(0, 1.0); ++i) bound = std::min(bound, lagrangian.evaluate());
+    CHECK(bound == 0, "prices lower the bound to the best value");
+  }
+}
+
+}  // namespace treeproof::testing

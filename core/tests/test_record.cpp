@@ -1,0 +1,190 @@
+// Records of proofs, read back and checked step by step.
+#include "../lagrangian.hpp"
+#include "../record.hpp"
+#include "checks.hpp"
+
+namespace treeproof::testing {
+
+// Reads the record of a proof back: the parts must make up the box, and each must be closed as the record says.
+class Record {
+ public:
+  Record(const Case& c, const Forest& forest, const Recorder& recorder, Claim claim)
+      : c_(c), forest_(forest), recorder_(recorder), claim_(claim) {}
+
+  void check(const Allowed& allowed) {
+    std::vector<int> rivals;
+    while (at_ < recorder_.steps().size()) {
+      CHECK(next() == Recorder::kRival, "a part of the record starts with the class that it excludes");
+      rival_ = next();
+      CHECK(violates(claim_, rival_), "a class is excluded that violates the claim");
+      rivals.push_back(rival_);
+      check_part(allowed);
+    }
+    std::sort(rivals.begin(), rivals.end());
+    std::vector<int> expected;
+    for (int k = 0; k < forest_.n_classes; ++k)
+      if (violates(claim_, k)) expected.push_back(k);
+    CHECK(rivals == expected, "every class that violates the claim is excluded once");
+    ++counts.records;
+  }
+
+ private:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+
+  std::int32_t next() {
+    CHECK(at_ < recorder_.steps().size(), "a record does not end before the box is closed");
+    return recorder_.steps()[at_++];
+  }
+
+  void check_part(const Allowed& allowed) {
+    ++counts.record_parts;
+    switch (next()) {
+      case Recorder::kOrdered: {
+        const int f = next();
+        const Cell low = next(), high = next();
+        check_split(allowed, f, [&](Cell cell) { return low <= cell && cell <= high; });
+        break;
+      }
+      case Recorder::kSet: {
+        const int f = next();
+        std::vector<std::uint32_t> halves(2 * (forest_.words_begin[f + 1] - forest_.words_begin[f]));
+        for (std::uint32_t& half : halves) half = static_cast<std::uint32_t>(next());
+        check_split(allowed, f, [&](Cell cell) { return (halves[cell / 32] >> (cell % 32)) & 1U; });
+        break;
+      }
+      case Recorder::kPrices: {
+        const int winner = next(), loser = next();
+        const auto& table = recorder_.tables().at(next());
+        CHECK(winner == rival_ && loser != rival_, "a bound is on the class that is excluded");
+        CHECK(claim_.kind == ClaimKind::never || loser == claim_.label, "and on the label, if that shall stay");
+        CHECK(loses_by_prices(allowed, {winner, loser}, table) || loses_by_sums(allowed, {winner, loser}),
+              "a part said to be closed by prices is closed by them");
+        break;
+      }
+      case Recorder::kEvaluated:
+        for (const std::size_t x : c_.inside(allowed)) {
+          CHECK(!violates(claim_, c_.labels[x]), "a part that was evaluated keeps the claim");
+          for (std::size_t t = 0; t < c_.leaves[x].size(); ++t) {
+            const TwinNode &leaf = *c_.leaves[x][t], &first = *c_.leaves[c_.inside(allowed)[0]][t];
+            CHECK(c_.model.band > 0 ? leaf.values == first.values : leaf.scores == first.scores,
+                  "every tree has one value left in a part that was evaluated");
+          }
+        }
+        break;
+      case Recorder::kBroken: {
+        const Clause& clause = forest_.clauses.at(next());
+        for (const std::size_t x : c_.inside(allowed))
+          CHECK(!keeps(forest_, clause, c_.points[x]), "every point of a part said to break a clause breaks it");
+        break;
+      }
+      default:
+        CHECK(false, "a step of the record is known");
+    }
+  }
+
+  template <typename Inside>
+  void check_split(const Allowed& allowed, int f, const Inside& inside) {
+    Allowed first = allowed, rest = allowed;
+    std::erase_if(first[f], [&](Cell cell) { return !inside(cell); });
+    std::erase_if(rest[f], inside);
+    CHECK(!first[f].empty() && !rest[f].empty(), "a split has two parts");
+    check_part(first);
+    check_part(rest);
+  }
+
+  // The best of a tree's leaves in scaled scores, payments deducted; of all, and of those that need the band.
+  struct Best {
+    std::int64_t of_all = kNone, of_inexact = kNone;
+  };
+
+  void walk(const Allowed& allowed, Pair pair, const PlainPrices& prices, std::size_t t, int n, std::int64_t paid,
+            Best& best) const {
+    const TwinNode& node = c_.model.trees[t][n];
+    if (node.feature < 0) {
+      const std::int64_t value = forest_.scale.value(node.scores[pair.winner] - node.scores[pair.loser]) - paid;
+      best.of_all = std::max(best.of_all, value);
+      if (c_.model.band > 0 && !node.exact) best.of_inexact = std::max(best.of_inexact, value);
+      return;
+    }
+    const std::size_t id = forest_.roots[t] + n;
+    for (const bool left : {true, false}) {
+      Allowed part = allowed;
+      std::erase_if(part[node.feature], [&](Cell cell) { return node.goes_left[cell] != left; });
+      if (!part[node.feature].empty())
+        walk(part, pair, prices, t, left ? node.left : node.right, paid + (left ? prices.alpha[id] : prices.beta[id]),
+             best);
+    }
+  }
+
+  bool loses_by_prices(const Allowed& allowed, Pair pair, const std::vector<std::int32_t>& table) const {
+    PlainPrices prices(c_);
+    for (std::size_t i = 0; i < table.size(); i += 3) {
+      CHECK(table[i + 1] != 0 || table[i + 2] != 0, "a record has no prices of 0");
+      prices.alpha[table[i]] = table[i + 1];
+      prices.beta[table[i]] = table[i + 2];
+    }
+    std::int64_t bound = 0;
+    std::vector<Best> trees(c_.model.trees.size());
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      walk(allowed, pair, prices, t, 0, 0, trees[t]);
+      bound += trees[t].of_all;
+    }
+    for (std::size_t f = 0; f < allowed.size(); ++f) {
+      std::int64_t most = 0;
+      for (const Cell cell : allowed[f]) {
+        std::int64_t earned = 0;
+        for (std::size_t i = 0; i < table.size(); i += 3) {
+          const TwinNode& node = *c_.twins[table[i]];
+          if (node.feature == static_cast<int>(f)) earned += node.goes_left[cell] ? table[i + 1] : table[i + 2];
+        }
+        most = std::max(most, earned);
+      }
+      bound += most;
+    }
+    const std::int64_t target = forest_.scale.target(forest_, pair);
+    if (bound < target) return true;
+    return bound < forest_.scale.exact_target(forest_, pair) &&
+           std::all_of(
+               trees.begin(), trees.end(),
+               [&](const Best& best) {
+                 return best.of_inexact == kNone || bound - best.of_all + best.of_inexact < target;
+               });
+  }
+
+  // In the scores themselves, each tree by itself.
+  bool loses_by_sums(const Allowed& allowed, Pair pair) const {
+    std::int64_t most = 0;
+    bool exact = true;
+    for (std::size_t t = 0; t < c_.model.trees.size(); ++t) {
+      std::int64_t of_tree = std::numeric_limits<std::int64_t>::min();
+      for (const std::size_t x : c_.inside(allowed)) {
+        const TwinNode& leaf = *c_.leaves[x][t];
+        of_tree = std::max(of_tree, leaf.scores[pair.winner] - leaf.scores[pair.loser]);
+        exact = exact && leaf.exact;
+      }
+      most += of_tree;
+    }
+    return most < c_.model.least(pair.winner, pair.loser) - (exact ? 0 : c_.model.band);
+  }
+
+  const Case& c_;
+  const Forest& forest_;
+  const Recorder& recorder_;
+  const Claim claim_;
+  std::size_t at_ = 0;
+  int rival_ = -1;
+};
+
+// A search that writes its proof down: the same answer as without, and the record of an entailed claim proves it.
+void check_record(const Case& c, const Forest& forest, const Table* table, const Allowed& allowed, Claim claim,
+                  const Point& home, const Outcome& expected) {
+  Recorder recorder(forest);
+  Searcher searcher(forest, table);
+  const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop, &recorder);
+  CHECK(outcome.status == expected.status && outcome.witness == expected.witness && outcome.used == expected.used &&
+            outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes,
+        "a search that writes its proof down gives the same answer");
+  if (outcome.status == Status::entailed) Record(c, forest, recorder, claim).check(allowed);
+}
+
+}  // namespace treeproof::testing
