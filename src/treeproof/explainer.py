@@ -23,8 +23,7 @@ from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cells import discretise
-from treeproof.query.context import Instance, Order, Setting
-from treeproof.query.oracle import Cancel
+from treeproof.query.context import Order, Setting
 from treeproof.questions import (
     abductive,
     attribution,
@@ -39,7 +38,7 @@ from treeproof.questions import (
     review,
     robustness,
 )
-from treeproof.questions.abductive import Abductive, Plan
+from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
@@ -271,7 +270,7 @@ class Explainer:
         plan = abductive.make_plan(
             setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return self._explain(setting.instance(x), plan, timeout)
+        return abductive.explain(setting, setting.instance(x), plan, timeout)
 
     def batch(
         self,
@@ -314,7 +313,6 @@ class Explainer:
         """
         return batch.explain_rows(
             self._setting,
-            self._explain,
             X,
             order=order,
             prefer=prefer,
@@ -325,23 +323,6 @@ class Explainer:
             timeout=timeout,
             on_error=on_error,
         )
-
-    def _explain(
-        self, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
-    ) -> Abductive:
-        """Return the explanation; with `verify`, only after its certificate was checked.
-
-        Then the single answers behind it need not be checked, except for a minimum: a bound at the deadline has no
-        certificate.
-        """
-        oracle = self._setting.oracle
-        if not isinstance(oracle, VerifiedOracle):
-            return abductive.explain(self._setting, instance, plan, timeout, cancel)
-        found = abductive.explain(
-            oracle.unchecked if plan.costs is None else self._setting, instance, plan, timeout, cancel
-        )
-        oracle.check(found.certificate())
-        return found
 
     def contrastive(
         self,

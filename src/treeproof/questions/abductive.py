@@ -14,6 +14,7 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.model.columns import Label, Value
 from treeproof.proof.certificate import Certificate, Cheapest, certify
+from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.context import Instance, Order, Setting, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
@@ -196,7 +197,22 @@ def make_plan(
 def explain(
     setting: Setting, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
 ) -> Abductive:
-    """Return features that force the prediction, as planned."""
+    """Return features that force the prediction, as planned; with a verified oracle, once their certificate is checked.
+
+    Then the single answers behind them need not be checked, except for a minimum: a bound at the deadline has no
+    certificate.
+    """
+    oracle = setting.oracle
+    if not isinstance(oracle, VerifiedOracle):
+        return _explain(setting, instance, plan, timeout, cancel)
+    found = _explain(oracle.unchecked if plan.costs is None else setting, instance, plan, timeout, cancel)
+    oracle.check(found.certificate())
+    return found
+
+
+def _explain(
+    setting: Setting, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None
+) -> Abductive:
     start = time.perf_counter()
     memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
     proved = None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.model.rows import as_rows, one_by_one
-from treeproof.query.context import Instance, Order, Setting, check_timeout
+from treeproof.query.context import Order, Setting, check_timeout
 from treeproof.query.oracle import Cancel
 from treeproof.questions import abductive
-from treeproof.questions.abductive import Abductive, Plan
 from treeproof.questions.parallel import run_parallel
 
 _log = logging.getLogger(__name__)
@@ -20,7 +19,6 @@ _log = logging.getLogger(__name__)
 
 def explain_rows(
     setting: Setting,
-    explain: Callable[[Instance, Plan, float | None, Cancel], Abductive],
     X: Any,
     *,
     order: Order,
@@ -32,10 +30,7 @@ def explain_rows(
     timeout: float | None,
     on_error: Literal["raise", "return"],
 ) -> list[Any]:
-    """Return the explanation of every row, in the order of the rows, or the error in its place.
-
-    `explain` answers for one instance; it raises if its answer should not be returned.
-    """
+    """Return the explanation of every row, in the order of the rows, or the error in its place."""
     if on_error not in ("raise", "return"):
         raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
     rows = _read(setting, X, on_error)
@@ -45,7 +40,7 @@ def explain_rows(
     check_timeout(timeout)
     cancel = Cancel()
 
-    def one(i: int) -> Any:
+    def explain(i: int) -> Any:
         try:
             row = rows[i]
             if isinstance(row, InputError):
@@ -55,7 +50,7 @@ def explain_rows(
             except InputError as error:
                 error.row = i
                 raise
-            return explain(instance, plan, timeout, cancel)
+            return abductive.explain(setting, instance, plan, timeout, cancel)
         except TreeproofError as error:
             if on_error == "raise":
                 raise
@@ -63,7 +58,7 @@ def explain_rows(
 
     start = time.perf_counter()
     results = run_parallel(
-        one, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
+        explain, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
     )
     failed = sum(isinstance(result, TreeproofError) for result in results)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
