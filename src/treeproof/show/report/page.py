@@ -291,7 +291,7 @@ def _domain(feature: Any) -> str:
     else:
         what += f" from {feature._text(low)}" if low != -largest else ""
         what += f" to {feature._text(high)}" if high != largest else ""
-    return what + (", or missing" if feature.missing else "")
+    return what + (", or missing" if feature.missing_cell is not None else "")
 
 
 def _overview(rows: Sequence[ReportedRow], pictures: _Pictures) -> str:
