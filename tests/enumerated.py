@@ -75,10 +75,14 @@ class World:
     def n_features(self) -> int:
         return self.forest.n_columns
 
-    def place(self, j: int) -> str:
-        """Where a missing value stands among the numbers of a column: first, last or apart."""
-        goes_left = self.forest.missing_left[self.forest.feature == j]
-        return "last" if not goes_left.any() else "first" if goes_left.all() else "apart"
+    def place(self, j: int) -> float | None:
+        """The number behind which a missing value of a column stands in the order; None if it stands apart."""
+        nodes = self.forest.feature == j
+        left, cuts = self.forest.missing_left[nodes], self.forest.threshold[nodes]
+        if not left.any():
+            return math.inf
+        behind = max(cuts[~left], default=-math.inf)
+        return behind if left.all() or behind < min(cuts[left]) else None
 
     def wrong(self, target: int | None = None) -> np.ndarray:
         """Which inputs have another label, or that of the target."""
@@ -136,10 +140,14 @@ class World:
 
     def _beside(self, condition: Condition, j: int) -> list[float]:
         axis = np.array(self.axes[j])
-        if self.forest.columns[j].categories is None and math.isnan(axis[-1]) and self.place(j) == "first":
-            axis = np.concatenate([axis[-1:], axis[:-1]])
+        place = None
+        if self.forest.columns[j].categories is None and math.isnan(axis[-1]):
+            place = self.place(j)
+            numbers = axis[:-1]
+            if place is not None:
+                axis = np.concatenate([numbers[numbers <= place], axis[-1:], numbers[numbers > place]])
         taken = np.flatnonzero(self.satisfied(condition, j, axis))
-        unordered = self.forest.columns[j].categories is not None or (np.isnan(axis).any() and self.place(j) == "apart")
+        unordered = self.forest.columns[j].categories is not None or (np.isnan(axis).any() and place is None)
         if unordered:
             return np.delete(axis, taken).tolist()
         assert taken.tolist() == list(range(taken[0], taken[-1] + 1))
@@ -170,7 +178,7 @@ class World:
     def row(self, values: Sequence[float]) -> list[Any]:
         """An input as people pass it."""
         return [
-            value if column.categories is None else column.categories[int(value)]
+            value if column.categories is None else column.category(int(value))
             for value, column in zip(values, self.forest.columns, strict=True)
         ]
 

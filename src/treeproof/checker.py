@@ -359,7 +359,7 @@ class Model:
         require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected")
-            known = known and set(column) <= {"name", "categories", "missing"}
+            known = known and set(column) <= {"name", "categories", "missing", "date", "gap"}
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
             values = column["categories"]
             require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")
@@ -592,7 +592,8 @@ class Feature:
             return self.missing
         inside = self.lowest <= value <= self.uppers[-1] and (not self.whole or value == math.floor(value))
         require(inside, f"{self.name} has the value {value}, which is not in the space.")
-        return bisect_left(self.uppers, value) + (self.missing == 0)
+        place = bisect_left(self.uppers, value)
+        return place + (self.missing is not None and place >= self.missing)
 
     def left_cells(self, model: Model, node: int) -> int:
         """Return the cells that go left at a node, as bits; CheckError if a cell would go both ways."""
@@ -605,13 +606,30 @@ class Feature:
         inside = self.lowest <= threshold < self.uppers[-1]
         cut = not inside or (count > 0 and self.uppers[count - 1] == threshold)
         require(cut, f"A cell of {self.name} goes both ways at node {node}.")
-        mask = ((1 << count) - 1) << (self.missing == 0)
-        return mask | (1 << self.missing if self.missing is not None and model.missing_left[node] else 0)
+        missing = self.missing is not None and model.missing_left[node]
+        return self.around_missing((1 << count) - 1) | missing << self.gap
+
+    @property
+    def gap(self) -> int:
+        """Where the cell of missing values stands, among or behind the cells of numbers, if there is one."""
+        return len(self.uppers) if self.missing is None else self.missing
+
+    def numbers(self, cells: int) -> int:
+        """Return the cells of numbers among these, as if there were no others."""
+        return cells & ((1 << self.gap) - 1) | cells >> self.gap + 1 << self.gap
+
+    def around_missing(self, numbers: int) -> int:
+        """Return cells of numbers as cells: the inverse of `numbers`."""
+        return numbers & ((1 << self.gap) - 1) | numbers >> self.gap << self.gap + 1
 
     def beside(self, cells: int) -> set[int]:
         """Return the cells by which a condition may be widened: of numbers the next ones, of values all others."""
         others = {c for c in range(self.n_cells) if not cells >> c & 1}
-        return others if self.points else {c for c in others if (cells << 1 | cells >> 1) >> c & 1}
+        if self.points:
+            return others
+        numbers = self.numbers(cells)  # the next number is next though missing values may stand between
+        near = self.around_missing(numbers << 1 | numbers >> 1) | cells << 1 | cells >> 1
+        return {c for c in others if near >> c & 1}
 
     def lacks_missing(self, cells: int) -> bool:
         """Return whether a condition excludes missing values, and `beside` does not ask whether it must."""
@@ -621,7 +639,7 @@ class Feature:
         """Return in words that the cell is among these."""
         if self.points:
             return f"{self.name} is {' or '.join(label for c, label in enumerate(self.labels) if cells >> c & 1)}"
-        parts, numbers, first = [], cells >> (self.missing == 0), 0
+        parts, numbers, first = [], self.numbers(cells), 0
         for i, upper in enumerate(self.uppers):
             if not numbers >> i & 1:
                 first = i + 1
@@ -682,8 +700,8 @@ def _read_features(given: Any, model: Model) -> list[Feature]:
             lowest = model.value(columns[0], entry["lowest"])
             ascend = lowest <= uppers[0] and all(a < b for a, b in itertools.pairwise(uppers))
             require(ascend and type(entry["whole"]) is bool, "Cells must ascend.")
-            first_or_last = missing is None or (type(missing) is int and missing in (0, len(uppers)))
-            require(first_or_last, "The cell of missing values must be the first or the last.")
+            among = missing is None or (type(missing) is int and 0 <= missing <= len(uppers))
+            require(among, "The cell of missing values must be one of the cells.")
             require(missing is None or about[0].get("missing", "never") != "never", f"{name} cannot be missing.")
             n_cells = len(uppers) + (missing is not None)
             most = LARGEST[model.numbers]

@@ -111,7 +111,7 @@ def test_missing_values_must_be_declared_unless_the_model_expects_them():
     assert three_ways(missing=["a", 2]).abductive([nan, 0, nan]).label == "high"
     assert discretise(three_ways(missing="all").space).ordered == (True, True, False)
     data = [[nan, 0, 1], [1, 2, 3]]
-    assert [f.missing for f in three_ways(data=data).space.features] == ["first", None, None]
+    assert [f.missing_cell for f in three_ways(data=data).space.features] == [0, None, None]
     for bad in ("a", ["d"], [3], [None]):
         with pytest.raises(tp.InputError):
             three_ways(missing=bad)
@@ -122,14 +122,59 @@ def test_missing_values_must_be_declared_unless_the_model_expects_them():
         tp.Explainer(never).abductive([nan])
 
 
+@pytest.mark.parametrize(
+    ("ways", "place"),
+    [
+        ({-1.0: "no", 0.0: "no", 2.0: "yes", 3.0: "yes"}, 2),  # as 1 goes
+        ({-1.0: "yes", 0.0: "yes", 2.0: "yes", 3.0: "yes"}, 0),
+        ({-1.0: "no", 0.0: "no", 2.0: "no", 3.0: "no"}, 5),
+        ({-1.0: "no", 0.0: "yes", 2.0: "no", 3.0: "yes"}, None),  # as no number goes
+    ],
+)
+def test_a_missing_value_that_goes_as_a_number_does_leaves_the_feature_ordered(ways, place):
+    trees = [split("a", cut, leaf([cut]), leaf([0.5 - cut]), missing=way) for cut, way in ways.items()]
+    forest = build_forest(
+        [*trees, split("b", 0, leaf([0.25]), leaf([-1.0]))],
+        columns=[Column("a", missing="possible"), "b"],
+        classes=["low", "high"],
+        vote="sum",
+        sums=Sums((0.0,), cuts=(-0.5,)),
+        numbers="float64",
+    )
+    for declared in (
+        {},
+        {"bounds": {"a": (-0.5, 2.5)}},
+        {"constraints": ["a <= 1 or b <= 0"]},
+        {"kinds": {"a": "ordinal"}},
+    ):
+        explainer = tp.Explainer(forest, missing=["a"], **declared)
+        (a, _), cells = explainer.space.features, discretise(explainer.space)
+        assert a.ordered == (place is not None)
+        if not declared:
+            assert a.missing_cell == (5 if place is None else place)
+        for value in (math.nan, 0.0, 1.0, 2.0):
+            for b in (-1.0, 1.0):
+                row = [value, b]
+                point = explainer.space.cells(np.array(row))
+                if not cells.allows(point):
+                    continue
+                assert cells.label(point) == forest.predict_index([row])[0]
+                assert np.array_equal(explainer.space.row(point, np.array(row)), row, equal_nan=True)
+                why = explainer.abductive(row, inflate=True)
+                assert tp.check(why.certificate(), forest)
+                kept = (lambda a, b: not a > 1 or b <= 0) if "constraints" in declared else None
+                given = {name: declared[name] for name in ("bounds", "kinds") if name in declared}
+                World(explainer, row, ends={"a": [1.0]}, rule=kept, **given).check_rule(why.rule, widest=why.widest)
+
+
 def test_the_observed_domain_has_the_values_that_occur():
     nan = math.nan
     explainer = three_ways(data=[[nan, -1, 1], [0.5, 2, nan], [-3, nan, 4]], domain="observed")
     features = explainer.space.features
-    assert [(f.lows[0], f.highs[-1], f.missing) for f in features] == [
-        (-3, 0.5, "first"),
-        (-1, 2, "last"),
-        (1, 4, "apart"),
+    assert [(f.lows[0], f.highs[-1], f.missing_cell, f.apart) for f in features] == [
+        (-3, 0.5, 0, False),
+        (-1, 2, 2, False),
+        (1, 4, 2, True),
     ]
     with pytest.raises(tp.InputError, match="must keep its bounds"):
         explainer.abductive([1, 0, 1])

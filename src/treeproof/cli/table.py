@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ class Table:
         empty = is_empty(text)
         if column.categories is not None:
             if empty and None in column.categories:
-                return None
+                return math.nan if column.gap == "NaN" else None
             return next((category for category in column.categories if str(category) == text), text)
         return None if empty and column.missing != "never" else self.number(text, column.name, index)
 

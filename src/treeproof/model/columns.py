@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ Label = str | int | float | bool
 Value = float | Label | None
 """What a cell of a table holds, as people write it; None and NaN are missing."""
 Missing = Literal["never", "possible", "expected"]
+Gap = Literal["either", "NaN", "None"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
@@ -31,7 +33,8 @@ class Column:
     A categorical column holds the index of a category; None among them stands for a missing value. A numeric column
     (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
     model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
-    `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it.
+    `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it. `gap` says how a
+    missing category is written, where the model tells NaN from None; pandas.NA and the like count as NaN.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Column:
     categories: tuple[Label | None, ...] | None = None
     missing: Missing = "never"
     date: bool = False
+    gap: Gap = "either"
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):
@@ -50,3 +54,9 @@ class Column:
         if self.categories is not None:
             plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.categories)
             object.__setattr__(self, "categories", plain)
+
+    def category(self, code: int) -> Value:
+        """Return a category as the model takes it."""
+        assert self.categories is not None
+        found = self.categories[code]
+        return math.nan if found is None and self.gap == "NaN" else found

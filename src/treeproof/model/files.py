@@ -8,15 +8,15 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from treeproof.errors import ForestFormatError, InputError, MissingExtraError, TreeproofError, UnsafeFileError
-from treeproof.model.columns import Column, Missing
+from treeproof.model.columns import Column, Gap, Missing
 from treeproof.model.decision import Sums
 from treeproof.model.forest import Forest
 
@@ -65,6 +65,8 @@ def forest_to_json(forest: Forest) -> str:
                 "name": column.name,
                 "categories": None if column.categories is None else _plain(column.categories),
                 "missing": column.missing,
+                **({"date": True} if column.date else {}),
+                **({"gap": column.gap} if column.gap != "either" else {}),
             }
             for column in forest.columns
         ],
@@ -121,7 +123,9 @@ def _forest(document: Any) -> Forest:
                 Column(
                     _text(c["name"]),
                     None if c["categories"] is None else tuple(_labels(c["categories"], missing=True)),
-                    _missing(c.get("missing", "never")),
+                    _one_of(get_args(Missing), c.get("missing", "never"), "missing"),
+                    _one_of((False, True), c.get("date", False), "date"),
+                    _one_of(get_args(Gap), c.get("gap", "either"), "gap"),
                 )
                 for c in document["columns"]
             ),
@@ -338,10 +342,10 @@ def _labels(labels: Any, missing: bool = False) -> list[Any]:
     return labels
 
 
-def _missing(value: Any) -> Missing:
-    if value not in get_args(Missing):
-        raise ForestFormatError(f"A column's 'missing' must be one of {get_args(Missing)}. Got {value!r}.")
-    return cast(Missing, value)
+def _one_of(known: Sequence[Any], value: Any, name: str) -> Any:
+    if not any(type(value) is type(each) and value == each for each in known):
+        raise ForestFormatError(f"A column's '{name}' must be one of {list(known)}. Got {value!r}.")
+    return value
 
 
 def _places(places: Any, n: int) -> npt.NDArray[np.bool_]:

@@ -194,6 +194,11 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
     if column.categories is not None:
         plain = value.item() if isinstance(value, np.generic) else value
         if None in column.categories and is_missing(plain):
+            if column.gap == ("NaN" if plain is None else "None"):
+                raise InputError(
+                    f"Column {column.name!r} must hold {column.gap} where a value is missing; to the model, None and "
+                    f"NaN are not the same there. Got {value!r}; replace it by {column.gap}."
+                )
             return float(column.categories.index(None))
         if isinstance(plain, str | int | float):
             for code, category in enumerate(column.categories):

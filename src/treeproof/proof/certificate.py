@@ -281,10 +281,12 @@ def listed(cells: CellForest, claim: Claim) -> dict[str, Any]:
 
 def _beside(feature: Feature, domain: Domain) -> list[int]:
     """Return the cells by which a condition may be widened: of numbers the next ones, of values all others."""
-    others = (cell for cell in range(feature.n_cells) if cell not in domain)
-    if isinstance(feature, ValueFeature):
-        return list(others)
-    return [cell for cell in others if cell - 1 in domain or cell + 1 in domain]
+    others = [cell for cell in range(feature.n_cells) if cell not in domain]
+    if not isinstance(feature, NumericFeature):
+        return others
+    places = {feature.place(cell) for cell in domain if cell != feature.missing_cell}
+    near = {feature.cell_of(place + step) for place in places for step in (-1, 1)}
+    return [cell for cell in others if cell in near or cell - 1 in domain or cell + 1 in domain]
 
 
 def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:

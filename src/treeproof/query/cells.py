@@ -144,9 +144,9 @@ def discretise(space: Space) -> CellForest:
         seen = space.features[f]
         if isinstance(seen, NumericFeature):
             # The last cell that goes left: cells are intervals that no threshold cuts.
-            last = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1 + seen.first
+            last = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1
             if seen.ordered:
-                cut[nodes] = last
+                cut[nodes] = last if seen.missing_cell is None else last + forest.missing_left[nodes]
                 continue
             for node, numbers, missing in zip(
                 nodes.tolist(), last.tolist(), forest.missing_left[nodes].tolist(), strict=True

@@ -156,7 +156,7 @@ class Setting:
         if self._all_numeric and all(same):
             return tuple(short)
         return tuple(
-            column.categories[int(value)]
+            column.category(int(value))
             if column.categories is not None
             else show_day(value)
             if column.date

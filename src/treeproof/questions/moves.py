@@ -95,7 +95,7 @@ class Moves:
         return {
             cell: lost
             if math.isnan(value) or cell == feature.missing_cell
-            else abs(_units(nearest[cell - feature.first], fine) - _units(value, fine))
+            else abs(_units(nearest[feature.place(cell)], fine) - _units(value, fine))
             for cell in self.free[f]
         }
 

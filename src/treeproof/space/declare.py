@@ -76,8 +76,7 @@ def declare(
             cuts = np.concatenate([thresholds[j], _cuts(rules, f, forest.floats)])
             limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
             numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
-            where = _missing_cell(forest, j) if j in may_be_missing else None
-            features.append(replace(numeric, missing=where))
+            features.append(_with_missing(forest, numeric) if j in may_be_missing else numeric)
             continue
         if j in groups:
             values = ValueFeature(name, columns, tuple(forest.columns[c].name for c in columns), np.eye(len(columns)))
@@ -144,9 +143,20 @@ def _missing(
     return frozenset(chosen)
 
 
-def _missing_cell(forest: Forest, column: int) -> Literal["first", "last", "apart"]:
-    goes_left = forest.missing_left[forest.feature == column]
-    return "last" if not goes_left.any() else "first" if goes_left.all() else "apart"
+def _with_missing(forest: Forest, feature: NumericFeature) -> NumericFeature:
+    """Return a feature that may be missing, with the cell of missing values in its place.
+
+    They go right where t <= r and left where t >= l, for some thresholds r < l, iff they go as a number between r and l
+    does. Then the cell's place is behind all numbers up to r, and no split parts it from the numbers before l.
+    """
+    nodes = forest.feature == feature.column
+    left, threshold = forest.missing_left[nodes], forest.threshold[nodes]
+    if not left.any():
+        return replace(feature, missing_cell=len(feature.lows))
+    right_up_to = np.max(threshold[~left], initial=-math.inf)
+    if right_up_to < np.min(threshold[left]) or left.all():
+        return replace(feature, missing_cell=int(np.searchsorted(feature.highs, right_up_to, side="right")))
+    return replace(feature, missing_cell=len(feature.lows), apart=True)
 
 
 def _cuts(rules: Sequence[Constraint], feature: int, floats: Floats) -> list[float]:

@@ -67,8 +67,9 @@ class Feature(Protocol):
 class NumericFeature:
     """A numeric feature; its cells are closed intervals ``[lows[i], highs[i]]`` of the model's numbers.
 
-    If it may be missing, that is one cell more: the ``"first"``, if missing values go left at every split, the
-    ``"last"``, if they always go right, and otherwise a cell that stands ``"apart"`` from the order, behind the others.
+    If it may be missing, that is one cell more, `missing_cell`. Where every split sends missing values as it sends some
+    number (they are imputed, or always go the same way), that cell has a place in the order of the numbers' cells, and
+    the feature stays ordered. Otherwise it stands `apart` from the order, behind the others.
     """
 
     name: str
@@ -77,7 +78,8 @@ class NumericFeature:
     lows: FloatArray
     highs: FloatArray
     floats: Floats
-    missing: Literal["first", "last", "apart"] | None = None
+    missing_cell: int | None = None
+    apart: bool = False
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -87,22 +89,20 @@ class NumericFeature:
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return len(self.lows) + (self.missing is not None)
+        return len(self.lows) + (self.missing_cell is not None)
 
     @property
     def ordered(self) -> bool:
         """Whether every split is a cut of the cells' order."""
-        return self.missing != "apart"
+        return not self.apart
 
-    @property
-    def first(self) -> int:
-        """The first cell of numbers."""
-        return 1 if self.missing == "first" else 0
+    def cell_of(self, place: int) -> int:
+        """Return the cell whose numbers are those between ``lows[place]`` and ``highs[place]``."""
+        return place + (self.missing_cell is not None and place >= self.missing_cell)
 
-    @property
-    def missing_cell(self) -> int | None:
-        """The cell of missing values."""
-        return None if self.missing is None else 0 if self.missing == "first" else len(self.lows)
+    def place(self, cell: int) -> int:
+        """Return where the ends of a cell of numbers are found, the inverse of `cell_of`."""
+        return cell - (self.missing_cell is not None and cell > self.missing_cell)
 
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in."""
@@ -127,7 +127,7 @@ class NumericFeature:
             bounds = self._condition(None if low == -limit else low, None if high == limit else high)
             got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
             raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {got}.")
-        return bisect_left(self._highs, value) + self._first
+        return self.cell_of(bisect_left(self._highs, value))
 
     @cached_property
     def _lowest(self) -> float:
@@ -141,10 +141,6 @@ class NumericFeature:
     def _lows(self) -> list[float]:
         return self.lows.tolist()
 
-    @cached_property
-    def _first(self) -> int:
-        return self.first
-
     def _text(self, value: float) -> str:
         return show_day(value) if self.kind == "date" else self.floats.shortest(value)
 
@@ -152,15 +148,15 @@ class NumericFeature:
         """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
         if cell == self.missing_cell:
             return [math.nan]
-        place, value = cell - self._first, float(near[self.column])
+        place, value = self.place(cell), float(near[self.column])
         return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
 
     def condition(self, domain: Domain) -> Condition:
         """Return the domain as closed bounds; a bound that is the domain's own end is left out."""
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
-        cells = sorted(cell - self.first for cell in domain if cell != self.missing_cell)
-        missing = None if self.missing is None else self.missing_cell in domain
+        cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)
+        missing = None if self.missing_cell is None else self.missing_cell in domain
         if not cells:
             return Condition(self.name, values=(None,))
         starts = [cell for cell in cells if cell - 1 not in cells] if len(cells) < len(self.lows) else [0]
@@ -188,16 +184,17 @@ class NumericFeature:
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells whose values all satisfy the condition."""
         inside = [(self.lows >= low) & (self.highs <= high) for low, high in intervals(condition, self.floats)]
-        cells = {int(cell) + self.first for cell in np.flatnonzero(np.any(inside, axis=0))} if inside else set()
+        places = np.flatnonzero(np.any(inside, axis=0)).tolist() if inside else []
+        cells = {self.cell_of(place) for place in places}
         if self.missing_cell is not None and condition.missing:
             cells.add(self.missing_cell)
         return frozenset(cells)
 
-    def between(self, low: float, high: float) -> range:
+    def between(self, low: float, high: float) -> list[int]:
         """Return the cells that hold a number of the interval."""
         first = int(np.searchsorted(self.highs, low, side="left"))
         last = int(np.searchsorted(self.lows, high, side="right")) - 1
-        return range(first + self.first, last + 1 + self.first)
+        return [self.cell_of(place) for place in range(first, last + 1)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -246,7 +246,7 @@ def _group_column(space: Space, name: str) -> tuple[int, int, int]:
 def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:
     """Return the cell's number near `near` that some number of the intervals rounds to, and that number."""
     best: tuple[float, float, float] | None = None
-    place = cell - feature.first
+    place = feature.place(cell)
     near = 0.0 if math.isnan(near) else near
     for low, high in numbers:
         for first, last in rounded([(low, high)], feature.floats):

@@ -89,8 +89,8 @@ class Space:
         for j, feature in enumerate(self.features):
             if not isinstance(feature, NumericFeature) or feature.column != j or feature.kind != "real":
                 return None
-            limit = feature.floats.largest
-            if feature.lows[0] != -limit or feature.highs[-1] != limit or feature.missing == "first":
+            limit, n = feature.floats.largest, len(feature.highs)
+            if feature.lows[0] != -limit or feature.highs[-1] != limit or feature.cell_of(n - 1) != n - 1:
                 return None
             ends.append(feature.highs.tolist())
         return ends if len(ends) == self.forest.n_columns else None

@@ -89,9 +89,13 @@ def claim_is_true(document: Document, model: str) -> bool:
         """Whether the claim holds with one more cell: of numbers the next one, of values any."""
         among, rest = document["box"][str(f)], [inside[g] for g in inside if g != f]
         named = "points" in document["features"][f]
-        for cell in set(range(cells[:, f].max() + 1)) - set(among):
+        order = list(range(cells[:, f].max() + 1))
+        numbers = [cell for cell in order if named or cell != document["features"][f]["missing"]]
+        for cell in set(order) - set(among):
             held = np.all([cells[:, f] == cell, *rest], axis=0)
-            if (named or {cell - 1, cell + 1} & set(among)) and not np.any(wanted[held]):
+            pairs = (pair for line in (order, numbers) for pair in itertools.pairwise(line))
+            near = any(cell in pair and set(pair) & set(among) for pair in pairs)
+            if (named or near) and not np.any(wanted[held]):
                 return True
         return False
 
@@ -124,10 +128,11 @@ def every_input(document: Document, forest: Forest) -> tuple[np.ndarray, np.ndar
         if feature["whole"]:
             ends = {float(f(end)) for end in ends if math.isfinite(end) for f in (np.floor, np.ceil)}
         inside = sorted(end for end in ends if lowest <= end <= uppers[-1])
-        first = int(feature["missing"] == 0)
-        values = [(first + sum(upper < value for upper in uppers), columns, [value]) for value in inside]
+        gap = len(uppers) if feature["missing"] is None else feature["missing"]
+        places = [sum(upper < value for upper in uppers) for value in inside]
+        values = [(place + (place >= gap), columns, [value]) for place, value in zip(places, inside, strict=True)]
         if feature["missing"] is not None:
-            values.append((feature["missing"], columns, [math.nan]))
+            values.append((gap, columns, [math.nan]))
         parts.append(values)
     rows, cells = [], []
     for chosen in itertools.product(*parts):

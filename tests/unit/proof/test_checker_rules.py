@@ -328,13 +328,12 @@ class TestFeatures:
             model = Model(forest_to_json(forest))
             for ends in itertools.chain(*(itertools.combinations(values[1:], n) for n in (1, 2, 3))):
                 for lowest, whole in itertools.product([v for v in values if v <= ends[0]], (False, True)):
-                    for missing in (None, 0, len(ends)):
+                    for missing in (None, *range(len(ends) + 1)):
                         feature = numeric(list(ends), lowest=lowest, whole=whole, missing=missing)
                         inside = [v for v in values if lowest <= v <= ends[-1] and (not whole or v == math.floor(v))]
                         at = {value: feature.cell([value]) for value in inside}
-                        assert list(at.values()) == [
-                            sum(upper < value for upper in ends) + (missing == 0) for value in inside
-                        ]
+                        places = [sum(upper < value for upper in ends) for value in inside]
+                        assert list(at.values()) == [p + (missing is not None and p >= missing) for p in places]
                         sides = {(cell, model.goes_left(0, value)) for value, cell in at.items()}
                         if missing is not None:
                             assert feature.cell([math.nan]) == missing
@@ -435,8 +434,8 @@ class TestFeatures:
         uppers = document["features"][0]["uppers"]
         assert len(uppers) == 1
         for place in (True, 2, -1, 0.0):
-            wrong("must be the first or the last", ((0, "missing"), place))
-        wrong("must be the first or the last", ((0, "uppers"), ["0x0p+0", *uppers]), ((0, "missing"), 1))
+            wrong("must be one of the cells", ((0, "missing"), place))
+        wrong("must be one of the cells", ((0, "uppers"), ["0x0p+0", *uppers]), ((0, "missing"), 3))
         check(with_value(document, ("features", 0, "missing"), 0), model)
         value = {"name": "a", "columns": [0], "points": [["0x0p+0"], ["0x1p+0"]]}
         check(with_value(document, ("features", 0), value), model)

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from treeproof.errors import UnsupportedModelError
-from treeproof.model.columns import LEAF, Column, Label, Missing, Rows
+from treeproof.model.columns import LEAF, Column, Gap, Label, Missing, Rows
 from treeproof.model.decision import Vote
 from treeproof.model.floats import FLOAT64
 from treeproof.model.forest import Forest
@@ -90,6 +91,7 @@ class _Input:
     labels: tuple[Label | None, ...] | None = None
     dtype: Any = None  # of a numpy array, or "category" of pandas
     missing_as: Any = math.nan
+    gap: Gap = "either"
 
     def values(self, given: Sequence[Any]) -> Any:
         """Return values, numbers or labels, as the steps take them."""
@@ -263,12 +265,11 @@ def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: F
         dtype = "category" if named else None
     if not categories:
         return _Input(name)
-    none = any(c is None for c in categories)
-    if none and any(is_missing(c) and c is not None for c in categories):
-        raise UnsupportedModelError(
-            f"Missing values must be of one kind. Column {name!r} has None and NaN as different categories; "
-            "replace one by the other, and train again."
-        )
+    # Where None and NaN are different categories, NaN is the missing value, and rows with None are refused.
+    none = any(c is None for c in categories) and not any(is_missing(c) and c is not None for c in categories)
+    none = none or any(
+        type(step) is SimpleImputer and step.missing_values is None for o, s in outputs for step, *_ in s.stages
+    )
     labels = dict.fromkeys(None if is_missing(c) else c for c in categories)
     if any(source.imputed for _, source in outputs):
         labels[None] = None
@@ -301,12 +302,12 @@ def _usable(route: _Route, j: int) -> _Input:
                 forms.append((as_this, row[route.outputs(j)]))
         if seen.dtype is not None:
             break  # an array of numbers, or of pandas' categories, has one kind of missing values
-    if len(forms) == 2 and not np.array_equal(forms[0][1], forms[1][1], equal_nan=True):
-        raise UnsupportedModelError(
-            f"None and NaN must mean the same. In column {seen.name!r} the steps tell them apart; replace one by the "
-            "other, and train again."
-        )
-    return forms[0][0] if forms else known
+    if not forms:
+        return known
+    found, row = forms[0]
+    if seen.dtype is None and not (len(forms) == 2 and np.array_equal(row, forms[1][1], equal_nan=True)):
+        return dataclasses.replace(found, gap="None" if found.missing_as is None else "NaN")
+    return found
 
 
 def _missing_taken(route: _Route) -> set[int]:
@@ -385,7 +386,7 @@ def _columns(route: _Route, used: list[int]) -> dict[int, Column]:
         seen, outputs = route.inputs[j], route.outputs(j)
         made_for = any(route.sources[o].imputed or route.inner.columns[o].missing == "expected" for o in outputs)
         missing: Missing = "never" if j not in taken else "expected" if made_for else "possible"
-        columns[j] = Column(seen.name, seen.labels, missing)
+        columns[j] = Column(seen.name, seen.labels, missing, gap=seen.gap)
     return columns
 
 

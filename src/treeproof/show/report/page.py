@@ -128,7 +128,7 @@ def _kind_and_domain(feature: Any) -> tuple[str, str]:
     else:
         what += f" from {feature._text(low)}" if low != -largest else ""
         what += f" to {feature._text(high)}" if high != largest else ""
-    return kind, what + (", or missing" if feature.missing else "")
+    return kind, what + (", or missing" if feature.missing_cell is not None else "")
 
 
 def _values(forest: Forest, row: ReportedRow) -> list[tuple[str, str]]:

@@ -343,7 +343,7 @@ def _readable(forest: Forest, rows: Iterable[int], part: Any) -> Iterator[list[A
         with suppress(TreeproofError):
             numbers = as_row(part(row), forest.columns, forest.floats).tolist()
             yield [
-                value if column.categories is None else column.categories[int(value)]
+                value if column.categories is None else column.category(int(value))
                 for value, column in zip(numbers, forest.columns, strict=True)
             ]
 

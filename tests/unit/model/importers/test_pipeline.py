@@ -48,9 +48,11 @@ from xgboost import XGBClassifier, XGBRegressor
 import treeproof as tp
 from importing import agrees, as_array, as_frame, mixed_data, proofs_hold, source_predict
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
+from treeproof.model.files import forest_from_json, forest_to_json
 from treeproof.model.importers import import_model
 from treeproof.model.importers.pieces import Pieces
 from treeproof.model.importers.selfcheck import boundary_rows
+from treeproof.model.rows import is_missing
 
 NUMERIC = ["age", "bmi", "bp", "s5", "s6"]
 NAMED = ["sex", "weight"]
@@ -335,9 +337,11 @@ class TestImputers:
         model = fitted([mixed(named=make_pipeline(imputer, OneHotEncoder()))], "forest", X)
         imported, why = explained(model, X.iloc[7])
         assert None in imported.columns[-1].categories
-        assert why.instance[-1] is None
-        for gone in (None, math.nan, pd.NA):
+        assert is_missing(why.instance[-1])
+        for gone in (math.nan, pd.NA):
             assert imported.predict([[*X.iloc[7, :-1], gone]]) == model.predict(X.iloc[[7]])
+        with pytest.raises(tp.InputError, match="Column 'weight' must hold NaN where a value is missing"):
+            imported.predict([[*X.iloc[7, :-1], None]])
 
     def test_tell_none_if_told_to(self):
         names = pd.Series([None if i % 7 == 0 else v for i, v in enumerate(FRAME["weight"])], dtype=object)
@@ -460,15 +464,24 @@ class TestEncoders:
         with pytest.raises(UnsupportedModelError, match=r"OneHotEncoder must encode values of the input.* KBins"):
             import_model(fitted(steps, "forest", FULL))
 
-    def test_tell_none_from_nan_only_if_one_of_them_occurs(self):
-        X = pd.DataFrame({"c": pd.Series(["a", "b", None, math.nan] * 20, dtype=object)})
-        with pytest.raises(UnsupportedModelError, match=r"one kind. Column 'c' has None and NaN"):
-            import_model(fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4))
-        X = pd.DataFrame({"c": pd.Series(["a", "b", None, "d"] * 20, dtype=object)})
-        model = fitted([OneHotEncoder()], "tree", X, np.arange(80) % 4)
-        assert import_model(model).predict(X).tolist() == model.predict(X).tolist()
-        with pytest.raises(UnsupportedModelError, match=r"None and NaN must mean the same. In column 'c'"):
-            import_model(fitted([OneHotEncoder(handle_unknown="ignore")], "tree", X, np.arange(80) % 4))
+    @pytest.mark.parametrize("encoder", [OneHotEncoder(), OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder()])
+    @pytest.mark.parametrize("gaps", [(None, math.nan), (None, "d"), (math.nan, "d")])
+    def test_that_tell_none_from_nan_refuse_the_rows_with_the_odd_one(self, encoder, gaps):
+        X = pd.DataFrame({"c": pd.Series(["a", "b", *gaps] * 20, dtype=object)})
+        model = fitted([encoder], "tree", X, np.arange(80) % 4)
+        imported = import_model(model)
+        missing, odd = (None, math.nan) if gaps == (None, "d") else (math.nan, None)
+        taken = pd.DataFrame({"c": pd.Series(["a", "b", missing], dtype=object)})
+        assert imported.predict(taken).tolist() == model.predict(taken).tolist()
+        with pytest.raises(
+            tp.InputError, match=rf"Column 'c' must hold {imported.columns[0].gap} where a value is missing"
+        ):
+            imported.predict(pd.DataFrame({"c": pd.Series([odd], dtype=object)}))
+        again = forest_from_json(forest_to_json(imported))
+        assert again == imported
+        change = tp.Explainer(model).contrastive(taken.iloc[0], target=imported.predict(taken)[2])
+        shown = pd.DataFrame({"c": pd.Series(list(change.witness), dtype=object)})
+        assert model.predict(shown)[0] == change.witness_label
 
 
 class TestSparseMatrices:
