@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+from treeproof import checker
 from treeproof.cli import codes
 from treeproof.cli.options import add_files, add_model, add_search, add_target, count, load, section, target_of
 from treeproof.cli.output import check_writable
@@ -113,7 +113,7 @@ def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:
     if args.within is not None:
         return False
     text = model_text(args.model, args.trust)
-    return hashlib.sha256(text.encode()).hexdigest() == fingerprint(explainer.forest)
+    return checker.fingerprint(text) == fingerprint(explainer.forest)
 
 
 class _Rows:

@@ -7,7 +7,6 @@ imports nothing of this package. Making one asks the native oracle once more for
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
 import os
@@ -129,7 +128,7 @@ def model_text(model: Any, trust: bool) -> str:
 
 def fingerprint(forest: Forest) -> str:
     """Return what identifies a forest: the SHA-256 of its JSON."""
-    return hashlib.sha256(forest_to_json(forest).encode()).hexdigest()
+    return checker.fingerprint(forest_to_json(forest))
 
 
 Other = TypeVar("Other", Refuted, frozenset[int])

@@ -17,6 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import treeproof as tp
 from generators import random_forest
 from treeproof.errors import ForestFormatError, InputError, UnsafeFileError
 from treeproof.model import files
@@ -386,3 +387,16 @@ def test_importing_and_saving_does_not_change_the_model(tmp_path):
     before = pickle.dumps(model)
     save_model(model, tmp_path / "model.json")
     assert pickle.dumps(model) == before
+
+
+def test_dates_are_kept_and_are_not_part_of_what_identifies_a_model(tmp_path):
+    forest = tp.build_forest([tp.split("signup", 738945, 0, 1)], columns=["signup"], classes=[0, 1])
+    explainer = tp.Explainer(forest, kinds={"signup": "date"})
+    assert explainer.forest.columns[0].date
+    tp.save_forest(explainer.forest, tmp_path / "dated.json")
+    assert tp.load_forest(tmp_path / "dated.json") == explainer.forest != forest
+    proof = explainer.abductive(["2024-03-01"]).certificate()
+    for model in (forest, explainer.forest, tmp_path / "dated.json"):
+        assert tp.check(proof, model)
+    with pytest.raises(tp.CheckError, match="model"):
+        tp.check(proof, tp.build_forest([tp.split("signup", 738946, 0, 1)], columns=["signup"], classes=[0, 1]))
