@@ -52,7 +52,7 @@ def _run(page: str, shell: bool = True) -> tuple[str, dict[str, object]]:
             return block[0] if not shell else _shown("sh", block["shell"], _run_shell(block["shell"]))
         try:
             with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(block["code"], "page", "exec"), names)
+                exec(compile(block["code"], "page", "exec", dont_inherit=True), names)
         except ModuleNotFoundError as error:
             if error.name not in OPTIONAL:
                 raise

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from treeproof.cli import codes
@@ -35,20 +36,7 @@ Command = Callable[..., argparse.ArgumentParser]
 
 def add_commands(command: Command) -> None:
     """Add a command for each question; `command` makes a parser from a name, a text, what to run, and examples."""
-
-    def question(name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:
-        """Add a question about one row; return the place for its options."""
-        examples = "\n".join(f"treeproof ask {name} model.json data.csv --row 7{option}" for option in ("", *options))
-        made = command(name, text, lambda args: _ask(args, answer), examples if answer is not _review else options[0])
-        add_files(made)
-        add_rows(made)
-        place = section(made, "question") if name not in ("relevance", "general") else None
-        if name in ("robustness", "changes"):
-            add_target(made)
-        add_model(made)
-        add_search(made, order=False)
-        return place
-
+    question = partial(add_question, command)
     question(
         "relevance", "which features matter at all: necessary, relevant or irrelevant", _relevance, " --timeout 10"
     )
@@ -88,6 +76,20 @@ def add_commands(command: Command) -> None:
         help="conditions joined by 'and', or feature names with commas between",
     )
     _add_audit(command)
+
+
+def add_question(command: Command, name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:
+    """Add a question about one row; return the place for its options."""
+    examples = "\n".join(f"treeproof ask {name} model.json data.csv --row 7{option}" for option in ("", *options))
+    made = command(name, text, lambda args: _ask(args, answer), examples if answer is not _review else options[0])
+    add_files(made)
+    add_rows(made)
+    place = section(made, "question") if name not in ("relevance", "general") else None
+    if name in ("robustness", "changes"):
+        add_target(made)
+    add_model(made)
+    add_search(made, order=False)
+    return place
 
 
 def _add_audit(command: Command) -> None:
