@@ -10,7 +10,7 @@ from treeproof.cli.options import section
 from treeproof.cli.table import Table, is_empty
 from treeproof.errors import InputError
 from treeproof.model.rows import day_number
-from treeproof.space.grammar import Bounds, ParsedCondition, parse_rule
+from treeproof.space.grammar import Bounds, ParsedCondition, parse_conditions
 
 _PART = re.compile(r"(\d+)|(\d*):(\d*)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -86,7 +86,7 @@ def parse_range(text: str, n: int) -> list[int]:
 
 
 def _filter(table: Table, rows: Sequence[int], text: str) -> list[int]:
-    conditions = [parsed for _, parsed in parse_rule(text, table.header)]
+    conditions = [parsed for _, parsed in parse_conditions(text, table.header)]
     return [index for index in rows if all(_satisfies(table, index, condition) for condition in conditions)]
 
 

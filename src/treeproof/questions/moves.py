@@ -60,8 +60,8 @@ class Moves:
 
         A feature in its own cell keeps its value.
         """
-        home, space = self.instance.point, self.setting.space
-        limits = [limit for f, limit in self.limits.items() if point[f] != home[f]]
+        own, space = self.instance.point, self.setting.space
+        limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
         return Region(space, limits).row(point, near=self.instance.row)
 
     def costs(self, features: Iterable[int], *, stay: bool) -> tuple[CellCosts, Fraction]:
@@ -74,11 +74,11 @@ class Moves:
         common = math.lcm(*(scale.numerator for scale in scales.values()))
         costs = {}
         for f in chosen:
-            home = self.instance.point[f]
+            own = self.instance.point[f]
             weight = scales[f].denominator * (common // scales[f].numerator)
-            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != home}
+            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != own}
             if stay:
-                costs[f][home] = 0
+                costs[f][own] = 0
         return costs, Fraction(1, common * self._fine)
 
     def _units(self, f: int) -> dict[int, int]:
@@ -156,17 +156,17 @@ def make_moves(
     domains = Region(space, bounds.values()).domains(setting.cells.full)
     free, words = [], []
     for f, feature in enumerate(space.features):
-        cells, home = frozenset(domains[f]), point[f]
+        cells, own = frozenset(domains[f]), point[f]
         if f in kept:
             cells = frozenset()
             words.append(f"{feature.name} fixed")
         if f in ways:
-            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], home, cell))
+            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], own, cell))
             words.append(f"{feature.name} only {ways[f]}")
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
-        free.append(as_domain(cells | {home}, setting.cells.ordered[f]))
+        free.append(as_domain(cells | {own}, setting.cells.ordered[f]))
     scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
     return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
 
@@ -190,11 +190,11 @@ def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: s
     return found
 
 
-def _leads(setting: Setting, f: int, way: Any, home: int, cell: int) -> bool:
+def _leads(setting: Setting, f: int, way: Any, own: int, cell: int) -> bool:
     """Return whether a cell lies in that direction; a missing value is neither up nor down."""
     down, feature = _is_down(setting, f, way), setting.space.features[f]
     assert isinstance(feature, NumericFeature)
-    return feature.missing_cell not in (home, cell) and (cell < home if down else cell > home)
+    return feature.missing_cell not in (own, cell) and (cell < own if down else cell > own)
 
 
 def _is_down(setting: Setting, f: int, way: Any) -> bool:
@@ -223,7 +223,7 @@ def _limit(setting: Setting, f: int, given: Any) -> Restriction:
         text = f"{feature.name} is any value"
     limit = numeric_restriction(feature, [Bounds(f, low, False, high, False)], text, missing=False)
     if not limit.intervals or Region(setting.space, [limit]).empty is not None:
-        raise InputError(f"The limits of {feature.name!r} must leave some {feature.kind} value. Got {given!r}.")
+        raise InputError(f"The limits of {feature.name!r} must contain some {feature.kind} value. Got {given!r}.")
     return limit
 
 

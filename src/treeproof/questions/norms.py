@@ -93,8 +93,8 @@ class _Count(Norm):
         """Return 1 for every cell but the row's own; InputError for a scale, which has no meaning here."""
         if moves.scales:
             raise InputError("A scale has no meaning for norm='l0', which counts changed features. Leave it out.")
-        home = moves.instance.point
-        return {f: {cell: int(cell != home[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
+        own = moves.instance.point
+        return {f: {cell: int(cell != own[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
 
     def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the flip with the fewest changes."""

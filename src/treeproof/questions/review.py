@@ -19,7 +19,7 @@ from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.result import Line, Result, Role, as_plain, lines_of, near_ties, under
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.space.domains import Cells
-from treeproof.space.region import Region, Restriction, at_home, read_conditions
+from treeproof.space.region import Region, Restriction, in_own_cell, read_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class _Case:
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
         self.row = np.zeros(setting.forest.n_columns, setting.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
-        self.conditions = [*given, *(at_home(space, f, self.point) for f in range(space.n_features))]
+        self.conditions = [*given, *(in_own_cell(space, f, self.point) for f in range(space.n_features))]
         self.memory = setting.memory(Instance(self.row, self.point, label), Stays(label), timeout)
         self.search = Conditions(
             self.memory,
@@ -297,7 +297,7 @@ class _Case:
     def _repair(self, kept: Chosen, done: bool) -> Repair:
         """Return conditions that were proved to hold as a result."""
         first = len(self.given)
-        at_home_now = {i - first for i in kept if i >= first}
+        in_own_cells = {i - first for i in kept if i >= first}
         mentioned = {condition.feature for condition in self.given}
         features = tuple(sorted({self.conditions[i].feature for i in kept}))
         gone = sorted(self.claimed - kept)
@@ -305,9 +305,9 @@ class _Case:
             rule=tuple(self.conditions[i].wide or self.conditions[i].text for i in sorted(kept)),
             features=features,
             feature_names=self.setting.names(features),
-            dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in at_home_now),
+            dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in in_own_cells),
             tightened=tuple(
-                self.given[i].text for i in gone if self.given[i].feature in at_home_now and not self._is_home(i)
+                self.given[i].text for i in gone if self.given[i].feature in in_own_cells and not self._is_own_cell(i)
             ),
             added=self.setting.names(f for f in features if f not in mentioned),
             status="minimal" if done else "sound",
@@ -320,7 +320,7 @@ class _Case:
         every = range(len(self.setting.cells.clauses))
         return self.setting.constraints(answer.clauses if isinstance(answer, Entailed) else every)
 
-    def _is_home(self, i: int) -> bool:
+    def _is_own_cell(self, i: int) -> bool:
         """Return whether a given condition says no more than that a feature stays in the row's cell."""
         return self.instance is not None and self.given[i].cells == frozenset((self.point[self.given[i].feature],))
 
@@ -341,14 +341,14 @@ class _Case:
         return values, named, tuple(changes.values())
 
     def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
-        """Return the witness with each feature back at home that need not have left it, and its label."""
+        """Return the witness, with each feature that need not have changed back in its own cell, and its label."""
         cells = self.setting.cells
         point, label = answer.witness, answer.label
         if self.instance is None:
             return point, label
-        for f, home in enumerate(self.point):
-            if point[f] != home and home in self.domains[f]:
-                tried = (*point[:f], home, *point[f + 1 :])
+        for f, own in enumerate(self.point):
+            if point[f] != own and own in self.domains[f]:
+                tried = (*point[:f], own, *point[f + 1 :])
                 if cells.allows(tried) and (other := cells.label(tried)) != self.label:
                     point, label = tried, other
         return point, label
