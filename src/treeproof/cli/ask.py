@@ -1,4 +1,4 @@
-"""``treeproof ask QUESTION``: the questions beyond why and what would change it."""
+"""``treeproof ask QUESTION``: questions other than why, and what would change it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_commands(command: Command) -> None:
     """Add a command for each question; `command` makes a parser from a name, a text, what to run, and examples."""
 
     def question(name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:
-        """Add a question about one row; return the place for its options."""
+        """Add a question about one row; return the group for its options."""
         examples = "\n".join(f"treeproof ask {name} model.json data.csv --row 7{option}" for option in ("", *options))
         made = command(name, text, lambda args: _ask(args, answer), examples if answer is not _review else options[0])
         add_files(made)
@@ -55,7 +55,7 @@ def add_commands(command: Command) -> None:
     place = question(
         "attribution", "the share of abductive explanations that contain each feature", _attribution, " --limit 100"
     )
-    place.add_argument("--limit", type=int, metavar="N", help="stop after so many explanations")
+    place.add_argument("--limit", type=int, metavar="N", help="stop after N explanations")
     place = question(
         "robustness",
         "the largest distance at which the prediction is proved constant",
@@ -67,16 +67,16 @@ def add_commands(command: Command) -> None:
     place.add_argument("--norm", choices=NORMS, default="linf", help=f"distance; {meanings} (default: %(default)s)")
     place = question(
         "changes",
-        "several changes that give another prediction, with few features in common",
+        "several changes that give another prediction and share few features",
         _changes,
         " -n 5 --fixed age",
     )
-    place.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    place.add_argument("-n", type=int, default=3, metavar="N", help="number of changes (default: %(default)s)")
     place.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
-    question("general", "the proved rule around a row that covers most rows of the data", _general, " --timeout 10")
+    question("general", "the proved rule around a row that covers the most rows of the data", _general, " --timeout 10")
     place = question(
         "review",
-        "whether somebody else's explanation forces the prediction",
+        "whether a given explanation forces the prediction",
         _review,
         'treeproof ask review model.json data.csv --row 7 --claim "age <= 30"\n'
         'treeproof ask review model.json data.csv --row 7 --claim "age, income"',
@@ -85,7 +85,7 @@ def add_commands(command: Command) -> None:
         "--claim",
         required=True,
         metavar="TEXT",
-        help="conditions joined by 'and', or feature names with commas between",
+        help="conditions joined by 'and', or feature names separated by commas",
     )
     _add_audit(command)
 
@@ -93,7 +93,7 @@ def add_commands(command: Command) -> None:
 def _add_audit(command: Command) -> None:
     made = command(
         "audit",
-        "which predictions rest on protected features",
+        "which predictions depend on protected features",
         _audit,
         "treeproof ask audit model.json data.csv --protected sex age\n"
         "treeproof ask audit model.json data.csv --protected sex --out audit.csv",
@@ -108,7 +108,7 @@ def _add_audit(command: Command) -> None:
 
 
 def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explainer, Table, Any], Any]) -> int:
-    """Answer a question about each chosen row; the exit code tells whether a deadline came first."""
+    """Answer a question about each chosen row; the exit code says whether all were decided in time."""
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
 

@@ -184,7 +184,7 @@ def test_a_pickle_needs_consent(run, folder):
         (["explain", "m.json", "iris.csv", "--timeout", "-1"], "'timeout'"),
         (["train", "iris.csv", "--class", "species"], "class column must be one of"),
         (["train", "iris.csv", "--trees", "0"], "at least 1"),
-        (["train", "iris.csv", "--out", "m.txt"], "can be saved as"),
+        (["train", "iris.csv", "--out", "m.txt"], "must end in .json or .skops"),
         (["train", "words.csv"], "must be a number"),
         (["explain", "m.json"], "required"),
         (["sing"], "invalid choice"),
