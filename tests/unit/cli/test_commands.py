@@ -160,7 +160,7 @@ def test_a_pickle_needs_consent(run, folder):
     (folder / "m.pkl").write_bytes(pickle.dumps(model))
     code, _, err = run("explain", "m.pkl", "iris.csv")
     assert code == 2
-    assert "can run any code" in err
+    assert "can execute code" in err
     assert "--trust" in err
     assert run("explain", "m.pkl", "iris.csv", "--trust")[0] == 0
 

@@ -337,7 +337,7 @@ class TestModels:
     def test_in_pickles_are_read_with_consent_only(self, suffix, tmp_path):
         path = tmp_path / f"model{suffix}"
         path.write_bytes(pickle.dumps(fitted()))
-        with pytest.raises(UnsafeFileError, match=r"is a pickle: reading it can run any code.*trust=True"):
+        with pytest.raises(UnsafeFileError, match=r"is a pickle, and reading it can execute code.*trust=True"):
             load_model(path)
         np.testing.assert_array_equal(load_model(path, trust=True).predict(IRIS[0]), fitted().predict(IRIS[0]))
 
