@@ -160,7 +160,7 @@ def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
 def load_forest(path: str | os.PathLike[str]) -> Forest:
     """Return the forest in a file written by `save_forest`, equal to the saved one to the last bit.
 
-    `ForestFormatError` says what is wrong with a file that is damaged or not a forest. Reading it executes no code from the file.
+    `ForestFormatError` says what is wrong with a file that is damaged or not a forest. Reading executes no code of it.
 
     Examples
     --------
@@ -238,8 +238,8 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
-                f"{path} is a pickle, and reading it can execute code. If you trust its origin, pass trust=True (--trust on "
-                "the command line); or save the model with skops or as JSON."
+                f"{path} is a pickle, and reading it can execute code. If you trust its origin, pass trust=True "
+                "(--trust on the command line); or save the model with skops or as JSON."
             )
         return _load_pickle(path)
     raise InputError(f"A model file must end in {', '.join(MODELS[:-1])} or {MODELS[-1]}. Got {path}.")

@@ -30,8 +30,8 @@ class Forest:
     The nodes of all trees are in one set of arrays, each tree contiguous, every child after its parent. A numeric node
     sends x to the left iff ``x <= threshold``, a categorical one iff x is in ``subsets[subset]``.
 
-    A threshold is stored as the largest number, of the float type `numbers`, that goes left. scikit-learn's trees round inputs
-    to float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
+    A threshold is stored as the largest number, of the float type `numbers`, that goes left. scikit-learn's trees round
+    inputs to float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
 
     Parameters
     ----------

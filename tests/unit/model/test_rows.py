@@ -380,5 +380,5 @@ class TestDates:
 
 
 def test_a_column_must_not_occur_twice():
-    with pytest.raises(InputError, match=r"each column once. Several are called 'age'"):
+    with pytest.raises(InputError, match=r"Several columns are called 'age'"):
         as_rows(pd.DataFrame([[1, 2, 3]], columns=["age", "height", "age"]), NUMERIC)
