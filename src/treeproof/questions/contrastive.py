@@ -350,7 +350,7 @@ class Contrastives(Result, Sequence[Contrastive]):
 
     @property
     def title_role(self) -> Role:
-        """The role of the title: proved if there are no other changes, open if timed out, otherwise none."""
+        """The role of the title: proved if there are no other changes, open if timed out, otherwise only a title."""
         roles: dict[str, Role] = {"found": "title", "all": "proved"}
         return roles.get(self.status, "open")
 

@@ -91,7 +91,7 @@ class Relevance(Result):
         """
         if self._certify is None:
             raise UnsupportedQueryError(
-                "A certificate needs the explainer's own result. Got a copy; ask for the certificate there."
+                "A certificate needs the explainer's own result, not a copy. Ask for it there."
             )
         return self._certify(feature, timeout)
 
