@@ -61,7 +61,7 @@ class UnsupportedQueryError(TreeproofError, ValueError):
 
 
 class MissingExtraError(TreeproofError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """A required optional dependency is not installed."""
 
 
 class InternalError(TreeproofError, RuntimeError):
@@ -69,12 +69,12 @@ class InternalError(TreeproofError, RuntimeError):
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message: the names that are written much like this one, or nothing.
+    """Return the end of a message: names with a similar spelling, or nothing.
 
     >>> did_you_mean("alcool", ["alcohol", "ash", "hue"])
     " Did you mean 'alcohol'?"
     """
-    from difflib import get_close_matches  # only now: few programs see it
+    from difflib import get_close_matches  # imported late: few programs need it
 
     by_case: dict[str, str] = {}
     for known in names:
@@ -91,12 +91,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Make `NotFittedError` when it is first needed: its base takes a second to import, and few programs see it."""
+    """Make `NotFittedError` when it is first needed: its base takes a second to import, and few programs need it."""
     if name != "NotFittedError":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn import exceptions
 
     bases = (TreeproofError, exceptions.NotFittedError)
     doc = "The model has not been fitted yet."
-    # Of two threads that come here at once, the first one's class is everybody's.
+    # If two threads get here at once, both use the first one's class.
     return globals().setdefault(name, type(name, bases, {"__module__": __name__, "__doc__": doc}))

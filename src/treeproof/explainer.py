@@ -80,9 +80,9 @@ class Explainer:
         Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of named
         values, to the values that occur.
     constraints
-        Rules between features that every input keeps, such as ``"if smoker = 0 then packs = 0"`` or
-        ``"age >= 65 or pension = 0"``, or the path of a file with one rule on each line (it may also declare kinds:
-        ``age is ordinal``). Results name the rules that their proof used.
+        Constraints between features that every input satisfies, such as ``"if smoker = 0 then packs = 0"`` or
+        ``"age >= 65 or pension = 0"``, or the path of a file with one constraint per line (it may also declare kinds:
+        ``age is ordinal``). Results name the constraints that their proof used.
     missing
         Numeric columns that may be missing, or ``"all"``. By default those of models that are made for missing values;
         with `data`, those that are missing there.

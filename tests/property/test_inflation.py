@@ -230,5 +230,5 @@ def test_coverage_takes_text_and_sees_rows_as_the_model_does():
         explainer.coverage(why, [[0, 0], [0, 0.5]])
     with pytest.raises(tp.InputError, match="must name one of the features"):
         explainer.coverage(["c <= 1"], [[0, 0]])
-    with pytest.raises(tp.InputError, match="without a row"):
+    with pytest.raises(tp.InputError, match="needs a row"):
         explainer.coverage(["a"], [[0, 0]])

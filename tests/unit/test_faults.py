@@ -49,8 +49,8 @@ class TestPoisonedRow:
         bounded = tp.Explainer(model, bounds={"x0": (4, 7)})
         results = bounded.batch([X[0], [9, 3, 1, 1], X[1]], on_error="return")
         assert [type(result).__name__ for result in results] == ["Abductive", "InputError", "Abductive"]
-        assert str(results[1]).startswith("Row 1: Feature 'x0' must keep its bounds")
-        with pytest.raises(InputError, match=r"^Row 1: Feature 'x0' must keep its bounds"):
+        assert str(results[1]).startswith("Row 1: Feature 'x0' must lie within its bounds")
+        with pytest.raises(InputError, match=r"^Row 1: Feature 'x0' must lie within its bounds"):
             bounded.batch([X[0], [9, 3, 1, 1], X[1]])
 
     def test_does_not_hide_a_table_of_the_wrong_width(self, explainer):

@@ -1,4 +1,4 @@
-"""The command line: ``treeproof COMMAND``. Each command has a file of its own here."""
+"""The command line: ``treeproof COMMAND``. Each command has its own file here."""
 
 from treeproof.cli.main import main
 

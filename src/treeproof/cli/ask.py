@@ -1,4 +1,4 @@
-"""``treeproof ask QUESTION``: the questions beyond why and what would change it."""
+"""``treeproof ask QUESTION``: questions other than why, and what would change it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_commands(command: Command) -> None:
     place = question(
         "attribution", "the share of abductive explanations that contain each feature", _attribution, " --limit 100"
     )
-    place.add_argument("--limit", type=int, metavar="N", help="stop after so many explanations")
+    place.add_argument("--limit", type=int, metavar="N", help="stop after N explanations")
     place = question(
         "robustness",
         "the largest distance at which the prediction is proved constant",
@@ -55,16 +55,16 @@ def add_commands(command: Command) -> None:
     place.add_argument("--norm", choices=NORMS, default="linf", help=f"distance; {meanings} (default: %(default)s)")
     place = question(
         "changes",
-        "several changes that give another prediction, with few features in common",
+        "several changes that give another prediction and share few features",
         _changes,
         " -n 5 --fixed age",
     )
-    place.add_argument("-n", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    place.add_argument("-n", type=int, default=3, metavar="N", help="number of changes (default: %(default)s)")
     place.add_argument("--fixed", nargs="+", default=[], metavar="FEATURE", help="features that must not change")
-    question("general", "the proved rule around a row that covers most rows of the data", _general, " --timeout 10")
+    question("general", "the proved rule around a row that covers the most rows of the data", _general, " --timeout 10")
     place = question(
         "review",
-        "whether somebody else's explanation forces the prediction",
+        "whether a given explanation forces the prediction",
         _review,
         'treeproof ask review model.json data.csv --row 7 --claim "age <= 30"\n'
         'treeproof ask review model.json data.csv --row 7 --claim "age, income"',
@@ -73,7 +73,7 @@ def add_commands(command: Command) -> None:
         "--claim",
         required=True,
         metavar="TEXT",
-        help="conditions joined by 'and', or feature names with commas between",
+        help="conditions joined by 'and', or feature names separated by commas",
     )
     _add_audit(command)
 
@@ -95,7 +95,7 @@ def add_question(command: Command, name: str, text: str, answer: Callable[..., A
 def _add_audit(command: Command) -> None:
     made = command(
         "audit",
-        "which predictions rest on protected features",
+        "which predictions depend on protected features",
         _audit,
         "treeproof ask audit model.json data.csv --protected sex age\n"
         "treeproof ask audit model.json data.csv --protected sex --out audit.csv",
@@ -110,7 +110,7 @@ def _add_audit(command: Command) -> None:
 
 
 def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explainer, Table, Any], Any]) -> int:
-    """Answer a question about each chosen row; the exit code tells whether a deadline came first."""
+    """Answer a question about each chosen row; the exit code says whether all were decided in time."""
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
 

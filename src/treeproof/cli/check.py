@@ -1,4 +1,4 @@
-"""``treeproof check``: a certificate, by the independent checker."""
+"""``treeproof check``: check a certificate with the independent checker."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ treeproof check --copy checker.py
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument(
-        "certificate", metavar="CERTIFICATE", nargs="?", help="file that --certificate wrote (.json, also compressed)"
+        "certificate", metavar="CERTIFICATE", nargs="?", help="file written by --certificate (.json, may be compressed)"
     )
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", help="the model it is about: a forest as .json, or what explain takes"
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="the model that it is about: a forest as .json, or any model file that explain reads",
     )
     add_trust(section(parser, "model"))
     section(parser, "output").add_argument(
-        "--copy", metavar="FILE", help="write the checker itself there: one file, for a machine without treeproof"
+        "--copy", metavar="FILE", help="write the checker to FILE: a single file that runs without treeproof"
     )
     add_output(parser)
 
@@ -50,17 +53,17 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 say(json.dumps({"copy": args.copy}))
             elif not args.quiet:
-                say(f"the checker is in {args.copy}; run it as: python {args.copy} certificate.json forest.json")
+                say(f"checker saved to {args.copy}; run it with: python {args.copy} certificate.json forest.json")
             return codes.DONE
     if not args.certificate or not args.model:
-        raise InputError("check needs a certificate and the model it is about: treeproof check CERTIFICATE MODEL.")
+        raise InputError("check needs a certificate and the model that it is about: treeproof check CERTIFICATE MODEL.")
     try:
         checked = check(args.certificate, args.model, trust=args.trust)
     except (CheckError, TreeproofError) as error:
         if _format(args.certificate) == FORMAT and _format(args.model) == "treeproof-certificate":
             raise InputError(
-                f"The certificate comes first, then the model. {args.certificate} is a model and {args.model} a "
-                "certificate: swap them."
+                f"The certificate must come before the model. {args.certificate} is a model and {args.model} is a "
+                "certificate; swap them."
             ) from error
         if not isinstance(error, CheckError):
             raise
@@ -81,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _format(path: str) -> str | None:
-    """Return what a JSON file says that it is."""
+    """Return the format that a JSON file declares."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Exit codes, the same for every command. This is the one place that has them."""
+"""Exit codes, the same for every command. They are defined only here."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ INTERRUPTED = 130
 
 TEXT = f"""exit codes:
   {DONE}    done
-  {LATE}    done, but a deadline came first: not minimal, not complete, or unknown
-  {BAD}    bad input or usage; the message says what is needed
+  {LATE}    timed out; results may be non-minimal, incomplete or unknown
+  {BAD}    bad input or usage; the message says what is expected
   {REJECTED}    a certificate was rejected; the message says why
-  {BUG}    a bug in treeproof: nothing is claimed; please report it
+  {BUG}    a bug in treeproof; no result is claimed; please report it
   {INTERRUPTED}  interrupted
 """
 
 
 def code_of(results: Iterable[Result]) -> int:
-    """Return the exit code of a command with these results: 0 only if all that was asked for is decided."""
+    """Return the exit code of a command with these results: 0 only if everything asked for is decided."""
     return DONE if all(result.decided for result in results) else LATE

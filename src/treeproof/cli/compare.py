@@ -1,4 +1,4 @@
-"""``treeproof compare``: which rows two versions of a model label, or reason about, differently."""
+"""``treeproof compare``: which rows get another label, or another reason, from a new version of a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ treeproof compare old.json new.json data.csv --json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    add_files(parser, old="the version before: a model file, as explain takes it", new="the version now")
+    add_files(parser, old="old version of the model, a file that explain reads", new="new version of the model")
     add_rows(parser, default="all")
     add_model(parser, within=False)
     add_search(parser, order=False, jobs=True, out=OUT_HELP)
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(table: Table, index: int, old: Explainer, new: Explainer) -> dict[str, Any]:
-    """Return a row by the names of the columns, for both versions."""
+    """Return a row by column name, for both versions."""
     row: dict[str, Any] = {}
     for explainer in (old, new):
         columns = explainer.forest.columns
@@ -90,7 +90,7 @@ def _row(table: Table, index: int, old: Explainer, new: Explainer) -> dict[str, 
             other = row.setdefault(column.name, value)
             if value != other and not (is_missing(value) and is_missing(other)):
                 raise InputError(
-                    f"Both models must read column {column.name!r} in one way. In row {index} one gets "
+                    f"Both models must read column {column.name!r} in the same way. In row {index} one reads "
                     f"{other!r}, the other {value!r}."
                 )
     return row

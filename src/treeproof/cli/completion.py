@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _mark_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
-    """Tell shtab what is a file: all arguments that are no choice, and options whose value is called FILE or DIR."""
+    """Tell shtab which are files: all arguments without choices, and options whose value is called FILE or DIR."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for made in action.choices.values():

@@ -18,7 +18,7 @@ EXAMPLES = """
 treeproof demo
 treeproof demo --json
 """
-NEXT = """Now your own data, a CSV file whose last column is the class:
+NEXT = """Next, try your own data, a CSV file whose last column is the class:
   treeproof train data.csv
   treeproof explain data.json data.csv --row 0"""
 ROW = 63
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         listing.end(results)
         remark("")
 
-    from sklearn.datasets import load_iris  # only now: nobody else waits for them
+    from sklearn.datasets import load_iris  # slow imports, needed only here
     from sklearn.ensemble import RandomForestClassifier
 
     iris = load_iris()

@@ -1,4 +1,4 @@
-"""``treeproof encode``: a query about a row, as DIMACS or SMT-LIB."""
+"""``treeproof encode``: write a query about a row as DIMACS or SMT-LIB."""
 
 from __future__ import annotations
 
@@ -39,32 +39,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rows(parser)
     section(parser, "rows").description += "; one row must be left"
     question = section(parser, "question")
-    question.add_argument("--keep", nargs="*", metavar="FEATURE", help="features kept at their value (default: all)")
+    question.add_argument(
+        "--keep", nargs="*", metavar="FEATURE", help="features to keep at their values (default: all)"
+    )
     add_target(parser)
     add_model(parser)
     add_encoding(parser)
     output = section(parser, "output")
     output.add_argument(
-        "--format", choices=["dimacs", "smtlib"], default="dimacs", help="what is written (default: %(default)s)"
+        "--format", choices=["dimacs", "smtlib"], default="dimacs", help="output format (default: %(default)s)"
     )
     output.add_argument(
-        "--proof", metavar="FILE", help="write a DRAT proof there, if the label cannot change (DIMACS only)"
+        "--proof", metavar="FILE", help="write a DRAT proof to FILE, if the label cannot change (DIMACS only)"
     )
-    add_output(parser, out="write the formula there (default: standard output)")
+    add_output(parser, out="write the formula to FILE (default: standard output)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the formula, and its proof."""
     if args.format != "dimacs":
         for name in [*sat_options(args), *(["proof"] if args.proof else [])]:
-            raise InputError(f"--{name} goes with --format dimacs.")
+            raise InputError(f"--{name} requires --format dimacs.")
     for option in ("out", "proof"):
         if getattr(args, option):
             check_writable(getattr(args, option), f"--{option}")
     explainer, table = load(args, "native")
     rows = chosen_rows(args, table)
     if len(rows) > 1:
-        raise InputError(f"A formula is about one row. {len(rows)} are chosen; name one with --row.")
+        raise InputError(f"Exactly one row must be chosen. Got {len(rows)}; choose one with --row.")
     (row,) = rows
     x = table.row(row, explainer.forest.columns)
     explainer = about(args, explainer, x)
@@ -86,6 +88,6 @@ def run(args: argparse.Namespace) -> int:
     elif not args.out:
         sys.stdout.write(text)
     elif not args.quiet:
-        also = f", its proof to {args.proof}" if args.proof else ""
-        say(f"row {row}: the query is saved to {args.out}{also}")
+        also = f", proof to {args.proof}" if args.proof else ""
+        say(f"row {row}: query saved to {args.out}{also}")
     return codes.DONE

@@ -1,4 +1,4 @@
-"""``treeproof enumerate``: all minimal explanations of a row."""
+"""``treeproof enumerate``: list all minimal explanations of a row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="why, what would change it, or both (default: %(default)s)",
     )
     add_target(parser)
-    question.add_argument("--limit", type=int, metavar="N", help="stop after so many explanations")
+    question.add_argument("--limit", type=int, metavar="N", help="stop after N explanations")
     add_model(parser)
     add_search(parser)
 

@@ -45,34 +45,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="abductive",
         help="why (abductive, the default), or what would change it (contrastive)",
     )
-    question.add_argument("--minimum", action="store_true", help="as few features as possible, proved")
+    question.add_argument("--minimum", action="store_true", help="as few features as possible, with proof")
     question.add_argument(
-        "--cost", nargs="+", default=[], metavar="FEATURE=NUMBER", help="with --minimum: cheapest by these costs"
+        "--cost",
+        nargs="+",
+        default=[],
+        metavar="FEATURE=NUMBER",
+        help="with --minimum: minimise the total cost; features not listed cost 1",
     )
     question.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
     why = section(parser, "why (with --kind abductive)")
-    why.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
-    why.add_argument("--tries", type=int, metavar="N", help="the shortest of N orders of removal")
+    why.add_argument("--inflate", action="store_true", help="widen every condition as far as possible")
+    why.add_argument("--tries", type=int, metavar="N", help="try N removal orders and keep the shortest explanation")
     title = "what would change it (with --kind contrastive)"
     change = section(parser, title)
     add_target(parser, title)
     change.add_argument("--fixed", nargs="+", metavar="FEATURE", help="features that must not change")
-    change.add_argument("--up", nargs="+", metavar="FEATURE", help="features that may only rise")
-    change.add_argument("--down", nargs="+", metavar="FEATURE", help="features that may only fall")
+    change.add_argument("--up", nargs="+", metavar="FEATURE", help="features that may only increase")
+    change.add_argument("--down", nargs="+", metavar="FEATURE", help="features that may only decrease")
     add_model(parser)
     section(parser, "search").add_argument(
-        "--verify", action="store_true", help="let the independent checker check every answer"
+        "--verify", action="store_true", help="check every answer with the independent checker"
     )
     section(parser, "output").add_argument(
         "--certificate",
         metavar="DIR",
-        help="write a certificate of each row there (row-7-why.json or row-7-change.json), with the forest",
+        help="write each row's certificate (row-7-why.json or row-7-change.json) and the forest to DIR",
     )
     add_search(parser, out=OUT_HELP)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain the chosen rows, one after the other."""
+    """Explain the chosen rows one by one."""
     options = _options(args)
     if args.out:
         check_out(args.out)
@@ -110,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_certificate(folder: Path, index: int, result: Any) -> None:
-    """Write the certificate of a row, and the forest that it is about, which a checker needs."""
+    """Write the certificate of a row, and the forest that it is about, which the checker needs."""
     certificate = result.certificate()
     kind = "why" if isinstance(result, Abductive) else "change"
     certificate.save(folder / f"row-{index}-{kind}.json")
@@ -125,10 +129,12 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     if args.minimum:
         common["minimum"] = True
     if args.minimum and args.tries is not None:
-        raise InputError("--tries goes without --minimum: no set is shorter, however many orders are tried.")
+        raise InputError(
+            "--tries must not be combined with --minimum, which looks for the smallest set in any case. Leave one out."
+        )
     if args.cost:
         if not args.minimum:
-            raise InputError("--cost goes with --minimum: it says which set is the cheapest.")
+            raise InputError("--cost requires --minimum, which finds the cheapest set.")
         common["cost"] = dict(_named_number(text) for text in args.cost)
     given: dict[str, dict[str, Any]] = {
         "abductive": {"inflate": args.inflate or None, "tries": args.tries},
@@ -137,12 +143,12 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     for kind, options in given.items():
         for name, value in options.items():
             if value is not None and kind != args.kind:
-                raise InputError(f"--{name} goes with --kind {kind}.")
+                raise InputError(f"--{name} requires --kind {kind}.")
     if args.kind == "abductive":
         return common | {name: value for name, value in given["abductive"].items() if value is not None}
     directions = {**dict.fromkeys(args.up or (), "up"), **dict.fromkeys(args.down or (), "down")}
     if set(args.up or ()) & set(args.down or ()):
-        raise InputError("A feature may rise or fall, not both. Fix it with --fixed, or leave both out.")
+        raise InputError("A feature must not be in both --up and --down. Fix it with --fixed, or leave both out.")
     return common | {"fixed": args.fixed or (), "directions": directions}
 
 

@@ -1,4 +1,4 @@
-"""Arguments, dispatch, exit codes. Each command has a file of its own."""
+"""Arguments, dispatch, exit codes. Each command has its own file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from treeproof.cli.terminal import say, show_table
 from treeproof.errors import InternalError, MissingExtraError, TreeproofError, did_you_mean
 
 EXAMPLES = """
-treeproof demo                                a first look, nothing needed
-treeproof train data.csv                      a forest on your data: data.json
+treeproof demo                                a first look, needs no files
+treeproof train data.csv                      train a forest: data.json
 treeproof explain data.json data.csv --row 7  why this prediction?
 treeproof explain data.json data.csv --row 7 --kind contrastive
 treeproof explain --help                      every command has examples
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reading end closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.DONE
     except OSError as error:
@@ -59,16 +59,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _bug() -> int:
-    """Write the exception that nobody expected, and what to do with it."""
+    """Write an unexpected exception, and what to do about it."""
     traceback.print_exc()
     sys.stderr.write(
-        "treeproof: this is a bug in treeproof: nothing is claimed. Please report it with the lines above.\n"
+        "treeproof: this is a bug in treeproof; no result is claimed. Please report it with the lines above.\n"
     )
     return codes.BUG
 
 
 def _not_understood(command: argparse.ArgumentParser, words: Sequence[str]) -> str:
-    """Return the message about words that a command does not take: its options, if there are such among them."""
+    """Return the message about arguments that a command does not know; only the options, if there are any."""
     unknown = [word.partition("=")[0] for word in words if word.startswith("-")]
     what = "no such option" if unknown else "not understood"
     near = did_you_mean(unknown[0], command._option_string_actions) if unknown else ""
@@ -76,7 +76,7 @@ def _not_understood(command: argparse.ArgumentParser, words: Sequence[str]) -> s
 
 
 def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
-    """Return the parser of all commands; those of the benchmarks only on request, since they take time to import."""
+    """Return the parser of all commands; those of the benchmarks only on request, since they are slow to import."""
     parser = argparse.ArgumentParser(
         prog="treeproof",
         usage="treeproof COMMAND [options]",
@@ -98,7 +98,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     command("report", "write a self-contained HTML report on rows", report)
     command("check", "check a certificate with the independent checker", check)
     command("encode", "write a query about a row as DIMACS or SMT-LIB", encode)
-    bench = command("bench", "reproduce the paper's experiment, beside other tools")
+    bench = command("bench", "reproduce the paper's experiment and compare with other tools")
     if benchmarks:
         _add_benchmarks(bench)
     command("completion", "print a shell completion script", completion)
@@ -122,7 +122,7 @@ def _no_benchmarks(args: argparse.Namespace) -> int:
 
 
 def _add(commands: Any, name: str, text: str, module: Any = None) -> argparse.ArgumentParser:
-    """Add a command that a module declares and runs; without a module, one that shows its help."""
+    """Add a command that a module declares and runs; without a module, the command shows its help."""
     made = _add_run(commands, name, text, module and module.run, getattr(module, "EXAMPLES", ""))
     if module:
         module.add_arguments(made)
@@ -156,7 +156,7 @@ def _below(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
-    """Return a command with what it needs; its options are listed below it anyway."""
+    """Return the usage line with required arguments only; options are listed below it anyway."""
     words = [parser.prog]
     for action in parser._actions:
         name = str(action.metavar or "|".join(map(str, action.choices or ())) or action.dest.upper())
@@ -168,7 +168,7 @@ def _usage(parser: argparse.ArgumentParser) -> str:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help whose list of commands stands in one column: argparse forgets that the names are indented."""
+    """Help with aligned command descriptions: argparse forgets that the command names are indented."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)

@@ -1,6 +1,6 @@
-"""What commands share: how a question is put on the command line, and what is read for it.
+"""Options that commands share, and the model and data that they name.
 
-An option has one name, one help text and one place in the help of every command that has it.
+An option has the same name, help text and place in the help of every command that has it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DATA_HELP = "CSV file with a header that names the model's columns"
 
 
 def section(parser: argparse.ArgumentParser, title: str) -> Any:
-    """Return the part of the help with this title; options may come to it from several places."""
+    """Return the argument group with this title; several functions may add options to it."""
     for group in parser._action_groups:
         if group.title == title:
             return group
@@ -34,14 +34,14 @@ def section(parser: argparse.ArgumentParser, title: str) -> Any:
 
 
 def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
-    """Positional arguments: the model or models, each with its help text, and the data."""
+    """Add positional arguments: the model or models, each with its help text, and the data."""
     for name, text in (models or {"model": MODEL_HELP}).items():
         parser.add_argument(name, metavar=name.upper(), help=text)
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
 
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
-    """The files, the model's options and, unless there is none, the target."""
+    """Add the files, the model's options and, if the question has one, the target."""
     add_files(parser)
     if target:
         add_target(parser)
@@ -49,12 +49,12 @@ def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> Non
 
 
 def add_target(parser: argparse.ArgumentParser, title: str = "question") -> None:
-    """The class of a "why not?"."""
-    section(parser, title).add_argument("--target", metavar="CLASS", help="the class to reach (why not this one?)")
+    """Add the class of a "why not?"."""
+    section(parser, title).add_argument("--target", metavar="CLASS", help="the class to reach (why not this class?)")
 
 
 def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
-    """Options that say what is explained: which function of the model, over which inputs."""
+    """Add options that say what is explained: which function of the model, over which inputs."""
     model = section(parser, "model")
     add_trust(model)
     model.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
@@ -69,18 +69,25 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
         help="explain a class only if its probability is >= P, else 'uncertain'",
     )
     claim.add_argument(
-        "--cut", type=float, nargs="+", metavar="SCORE", help="explain between which of these a regressor's score lies"
+        "--cut",
+        type=float,
+        nargs="+",
+        metavar="SCORE",
+        help="for a regressor: explain which range between these numbers the score lies in",
     )
     if within:
         claim.add_argument(
             "--within",
             type=float,
             metavar="DISTANCE",
-            help="explain why a regressor's score stays so close to its prediction",
+            help="for a regressor: explain why the score stays within this distance of its prediction",
         )
     inputs = section(parser, "inputs")
     inputs.add_argument(
-        "--missing", nargs="*", metavar="COLUMN", help="numeric columns that may be missing (alone: all that can be)"
+        "--missing",
+        nargs="*",
+        metavar="COLUMN",
+        help="numeric columns that may be missing (without names: all that the model allows)",
     )
     inputs.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
     inputs.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
@@ -89,21 +96,21 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
         action="append",
         default=[],
         metavar="NAME=COLUMN,COLUMN,...",
-        help="columns of which exactly one is 1, as one feature; may be repeated",
+        help="treat columns of which exactly one is 1 as one feature; may be repeated",
     )
     inputs.add_argument(
-        "--constraints", metavar="FILE", help="rules between features, one on each line: if A = 1 then B <= 3"
+        "--constraints", metavar="FILE", help="constraints between features, one per line: if A = 1 then B <= 3"
     )
-    inputs.add_argument("--observed", action="store_true", help="keep features in the ranges of the data")
+    inputs.add_argument("--observed", action="store_true", help="keep features within the ranges of the data")
 
 
 def add_trust(group: Any) -> None:
-    """Consent to a pickle."""
-    group.add_argument("--trust", action="store_true", help="read a pickle, which can run any code its author put in")
+    """Add the consent to read a pickle."""
+    group.add_argument("--trust", action="store_true", help="read a pickle file (can execute code)")
 
 
 def add_encoding(parser: argparse.ArgumentParser) -> None:
-    """Options of the SAT encoding."""
+    """Add options of the SAT encoding."""
     search = section(parser, "search")
     search.add_argument("--preset", choices=["paper", "compact"], help="encoding of the sat oracle")
     search.add_argument("--solver", metavar="NAME", help="PySAT solver of the sat oracle")
@@ -113,7 +120,7 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
 def add_search(
     parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
 ) -> None:
-    """Options of a search (deadline, order, threads, oracle) and of what is printed."""
+    """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
     search.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
     if order:
@@ -124,19 +131,21 @@ def add_search(
             help="which features are tried for removal first (default: least important)",
         )
     if jobs:
-        search.add_argument("--jobs", type=int, metavar="N", help="threads; -1 is one for each core (default: 1)")
-    search.add_argument("--oracle", choices=list(ORACLES), default="native", help="who proves (default: %(default)s)")
+        search.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1: one per core (default: 1)")
+    search.add_argument(
+        "--oracle", choices=list(ORACLES), default="native", help="proof backend (default: %(default)s)"
+    )
     add_encoding(parser)
     add_output(parser, out=out)
 
 
 def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> None:
-    """Options of what is printed, the same for every command; `out` is the help text of --out, if there is one."""
+    """Add output options, the same for every command; `out` is the help text of --out, if there is one."""
     output = section(parser, "output")
     if out:
         output.add_argument("--out", metavar="FILE", help=out)
-    output.add_argument("--json", action="store_true", help="one JSON object on a line for each result")
-    output.add_argument("--quiet", action="store_true", help="no progress bars and no remarks: results only")
+    output.add_argument("--json", action="store_true", help="print one JSON object per line for each result")
+    output.add_argument("--quiet", action="store_true", help="print results only: no progress bars, no remarks")
 
 
 def say_result(args: argparse.Namespace, row: int | None, result: Result) -> None:
@@ -156,11 +165,11 @@ def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
 
 
 def check_order(models: Sequence[str], data: str) -> None:
-    """Raise InputError if the data stand where a model should, and a model where the data should."""
+    """Raise InputError if model and data are in the wrong order."""
     swapped = [model for model in models if Path(model).suffix.lower() in TABLES]
     if swapped and Path(data).suffix.lower() in MODELS:
         raise InputError(
-            f"The model comes first, then the data. {swapped[0]} looks like data and {data} like a model: swap them."
+            f"The model must come before the data. {swapped[0]} looks like data and {data} like a model; swap them."
         )
 
 
@@ -169,7 +178,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     kinds: Any = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
     both = set(args.binary) & set(args.ordinal)
     if both:
-        raise InputError(f"A column is binary or ordinal, not both. Got {sorted(both)} in both.")
+        raise InputError(f"A column must not be both binary and ordinal. Got {sorted(both)} in both.")
     one_hot = {}
     for group in args.one_hot:
         name, _, columns = group.partition("=")
@@ -179,7 +188,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
     if not options and hasattr(args, "oracle"):
         for name in sat_options(args):
-            raise InputError(f"--{name} goes with --oracle sat.")
+            raise InputError(f"--{name} requires --oracle sat.")
     if getattr(args, "verify", False):
         options["verify"] = True
     options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}

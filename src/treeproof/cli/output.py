@@ -1,4 +1,4 @@
-"""Results of many rows in one file, written atomically: JSON and CSV by the standard library, Parquet by pandas."""
+"""Results of many rows in one file, written atomically: JSON and CSV with the standard library, Parquet with pandas."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from treeproof.questions.compare import ComparedRow
 from treeproof.questions.result import as_plain
 
 FORMATS = (".csv", ".json", ".parquet")
-OUT_HELP = "write the results there instead, atomically, as .csv, .json or .parquet"
+OUT_HELP = "write the results to FILE (.csv, .json or .parquet), atomically, instead of printing them"
 
 Record = dict[str, Any]
 
 
 def check_out(path: str) -> None:
-    """Fail before the work is done, not after it, if the file of results cannot be written."""
+    """Raise InputError if the results file cannot be written: before the work is done, not after it."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"--out must end in .csv, .json or .parquet. Got {path!r}.")
@@ -35,7 +35,7 @@ def check_out(path: str) -> None:
 
 
 def check_writable(path: str, option: str = "--out") -> None:
-    """Fail before the work is done if a file cannot be written."""
+    """Raise InputError if a file cannot be written: before the work is done, not after it."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"The folder of {option} must exist. Got {path!r}.")
@@ -44,13 +44,13 @@ def check_writable(path: str, option: str = "--out") -> None:
     try:
         handle, probe = tempfile.mkstemp(dir=folder, prefix=".treeproof.")
     except OSError as error:
-        raise InputError(f"{option} must be in a folder that can be written to. Got {path!r}.") from error
+        raise InputError(f"{option} must be in a writable folder. Got {path!r}.") from error
     os.close(handle)
     Path(probe).unlink()
 
 
 def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
-    """Write results, each as complete data for JSON, and as main columns for other files."""
+    """Write results, each with its complete data for JSON and its main columns for other formats."""
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         lines = ",\n".join(json.dumps(data) for data, _ in results)
@@ -69,7 +69,7 @@ def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
                 for record in records:  # a column has one type
                     record[name] = None if record[name] is None else str(record[name])
         buffer = io.BytesIO()
-        frame = _pandas().DataFrame(records, dtype=object)  # or whole numbers beside a None would become floats
+        frame = _pandas().DataFrame(records, dtype=object)  # otherwise whole numbers next to a None would become floats
         frame.to_parquet(buffer, engine="pyarrow", index=False)
         content = buffer.getvalue()
     write_whole(path, content)
@@ -131,8 +131,8 @@ def _pandas() -> Any:
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtraError(
-            f"A .parquet file needs pandas and pyarrow: pip install 'treeproof[parquet]'. There is no {error.name}; "
-            "a .csv or .json file needs nothing."
+            f"A .parquet file needs pandas and pyarrow: pip install 'treeproof[parquet]'. Not installed: {error.name}; "
+            "a .csv or .json file needs neither."
         ) from error
     del pa
     return pd

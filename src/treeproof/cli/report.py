@@ -1,4 +1,4 @@
-"""``treeproof report``: explanations of chosen rows as a self-contained HTML page."""
+"""``treeproof report``: a self-contained HTML report on chosen rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     add_rows(parser, default="0:5")
     section(parser, "rows").add_argument(
-        "--limit", type=int, default=LIMIT, metavar="N", help="most rows on a page (default: %(default)s)"
+        "--limit", type=int, default=LIMIT, metavar="N", help="maximum number of rows (default: %(default)s)"
     )
     question = section(parser, "question")
     question.add_argument(
@@ -45,34 +45,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="both",
         help="why (abductive), what would change it (contrastive), or both (the default)",
     )
-    question.add_argument("--minimum", action="store_true", help="as few features as possible, proved")
-    question.add_argument("--inflate", action="store_true", help="widen every bound as far as it goes")
+    question.add_argument("--minimum", action="store_true", help="as few features as possible, with proof")
+    question.add_argument("--inflate", action="store_true", help="widen every condition as far as possible")
     add_target(parser)
     add_model(parser)
-    add_search(parser, out="the page (default: report.html); written atomically")
+    add_search(parser, out="the HTML file (default: report.html), written atomically")
     output = section(parser, "output")
-    output.add_argument("--title", metavar="TEXT", help="title of the page")
+    output.add_argument("--title", metavar="TEXT", help="title of the report")
     kept = output.add_mutually_exclusive_group()
     kept.add_argument(
         "--certificates",
         metavar="DIR",
-        help="folder for certificates, forest and a copy of the checker (default: beside the page, named after it)",
+        help="folder for certificates, forest and a copy of the checker (default: next to the report, named after it)",
     )
-    kept.add_argument("--no-certificates", action="store_true", help="do not keep the certificates; they are checked")
+    kept.add_argument("--no-certificates", action="store_true", help="check the certificates but do not save them")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a page about the chosen rows."""
+    """Write a report on the chosen rows."""
     out = args.out or "report.html"
     check_page(out)
     check_writable(out)
     if args.target is not None and args.kind == "abductive":
-        raise InputError("--target goes with --kind contrastive or both.")
+        raise InputError("--target requires --kind contrastive or both.")
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
     if len(rows) > args.limit:
         raise InputError(
-            f"A page has at most {count(args.limit, 'row')}, and {len(rows)} are chosen. Choose fewer, or allow more: "
+            f"A report must have at most {count(args.limit, 'row')}. Got {len(rows)}; choose fewer, or allow more: "
             f"--limit {len(rows)}."
         )
     made = report(
@@ -99,17 +99,17 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         say(str(made))
     if made.rejected:
-        sys.stderr.write(f"treeproof: {count(made.rejected, 'certificate')} rejected; the page says why\n")
+        sys.stderr.write(f"treeproof: {count(made.rejected, 'certificate')} rejected; the report says why\n")
         return codes.REJECTED
     if made.failed:
         which = ", ".join(map(str, made.failed))
-        sys.stderr.write(f"treeproof: not explained: row{'s' * (len(made.failed) > 1)} {which}; the page says why\n")
+        sys.stderr.write(f"treeproof: not explained: row{'s' * (len(made.failed) > 1)} {which}; the report says why\n")
         return codes.BAD
     return codes.code_of([made])
 
 
 def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:
-    """Return whether the model's file, read without options, is what is explained."""
+    """Return whether the model file, read without options, is exactly what is explained."""
     if args.within is not None:
         return False
     text = model_text(args.model, args.trust)
@@ -117,7 +117,7 @@ def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:
 
 
 class _Rows:
-    """The rows of a table, each read when it is asked for: one that cannot be read is no obstacle to the others."""
+    """The rows of a table, each read on demand, so that one that cannot be read does not stop the others."""
 
     def __init__(self, table: Table, columns: tuple[Column, ...]) -> None:
         self._table, self._columns = table, columns

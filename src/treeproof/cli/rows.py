@@ -1,4 +1,4 @@
-"""Which rows of a table are meant: ``--row``, ``--rows``, ``--all`` and ``--where``, the same for every command."""
+"""The rows to explain: ``--row``, ``--rows``, ``--all`` and ``--where``, the same for every command."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from treeproof.cli.options import section
 from treeproof.cli.table import Table, is_empty
 from treeproof.errors import InputError
 from treeproof.model.rows import day_number
-from treeproof.space.grammar import Bounds, ParsedCondition, parse_rule
+from treeproof.space.grammar import Bounds, ParsedCondition, parse_conditions
 
 _PART = re.compile(r"(\d+)|(\d*):(\d*)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def add_rows(parser: argparse.ArgumentParser, *, default: str = "0") -> None:
-    """Declare the options; `default` is what is meant without them, ``"all"`` or as in ``--rows``."""
+    """Declare the options; `default` applies without them: ``"all"``, or a text as for ``--rows``."""
     group = section(parser, "rows")
     group.description = f"which rows of the data, counted from 0 (default: {default})"
     which = group.add_mutually_exclusive_group()
     which.add_argument("--row", type=_row, nargs="+", metavar="N", help="these rows")
-    which.add_argument("--rows", metavar="RANGE", help="a range, without its end, or a list: 0:20, 100:, 3,5,7")
+    which.add_argument("--rows", metavar="RANGE", help="a range (end excluded) or a list: 0:20, 100:, 3,5,7")
     which.add_argument("--all", action="store_true", help="every row")
     group.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="CONDITION",
-        help="of these (alone: of all) the rows with 'age > 30', 'colour = red', 'a <= 1 and b is missing'; on columns "
-        "of the CSV file; may be repeated",
+        help="keep only rows matching CONDITION on columns of the CSV file: 'age > 30', 'colour = red', "
+        "'a <= 1 and b is missing'; without the options above, of all rows; may be repeated",
     )
     parser.set_defaults(rows_default=default)
 
@@ -40,7 +40,7 @@ def _row(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"rows are whole numbers. Got {text!r}; the files come before the options"
+            f"rows must be whole numbers. Got {text!r}; put the files before the options"
         ) from None
 
 
@@ -65,7 +65,7 @@ def chosen_rows(args: argparse.Namespace, table: Table) -> list[int]:
 
 
 def parse_range(text: str, n: int) -> list[int]:
-    """Return the rows that a text names; a range is cut where the table ends, as in Python.
+    """Return the rows that a text names; a range ends with the table, as in Python.
 
     >>> parse_range("3,5:7,98:", 100)
     [3, 5, 6, 98, 99]
@@ -80,13 +80,13 @@ def parse_range(text: str, n: int) -> list[int]:
             continue
         found = range(int(match[2] or 0), min(int(match[3] or n), n))
         if not found:
-            raise InputError(f"--rows must choose some of the {n} rows, from 0. {part.strip()!r} chooses none.")
+            raise InputError(f"--rows must choose some of the {n} rows, counted from 0. {part.strip()!r} chooses none.")
         rows += found
     return rows
 
 
 def _filter(table: Table, rows: Sequence[int], text: str) -> list[int]:
-    conditions = [parsed for _, parsed in parse_rule(text, table.header)]
+    conditions = [parsed for _, parsed in parse_conditions(text, table.header)]
     return [index for index in rows if all(_satisfies(table, index, condition) for condition in conditions)]
 
 
@@ -108,7 +108,7 @@ def _number(table: Table, index: int, column: int) -> float:
 
 
 def _equal(cell: str, value: str) -> bool:
-    """Return whether a cell is a value: written alike, or the same number."""
+    """Return whether a cell equals a value: the same text, or the same number."""
     if cell == value:
         return True
     try:

@@ -1,6 +1,6 @@
 """CSV files with a header line, plain or gzipped, read without guessing.
 
-By the csv module, not by pandas: cells stay text until the model's columns say what they are, and nothing is installed.
+With the csv module, not pandas: cells stay text until the model's columns say what they are, and no library is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
 
-TABLES = (".csv", ".tsv", ".gz", ".data")  # endings that a table has, and a model never
+TABLES = (".csv", ".tsv", ".gz", ".data")  # endings of tables, never of models
 _MISSING = {"nan", "na", "none", "null", "?"}
 
 
@@ -30,7 +30,7 @@ class Table:
     rows: list[list[str]]
 
     def row(self, index: int, columns: tuple[Column, ...]) -> list[Any]:
-        """Return row `index` (from 0) as the model takes it: its columns by name, numbers parsed."""
+        """Return row `index` (from 0) as the model expects it: columns matched by name, numbers parsed."""
         self.check(index)
         cells = self.rows[index]
         return [
@@ -39,7 +39,7 @@ class Table:
         ]
 
     def check(self, index: int) -> None:
-        """Raise InputError unless there is such a row."""
+        """Raise InputError unless the row exists."""
         if not 0 <= index < len(self.rows):
             raise InputError(
                 f"The row must be between 0 and {len(self.rows) - 1}: {self.path} has {len(self.rows)} rows, counted "
@@ -54,7 +54,9 @@ class Table:
             len(names),
             len(names) + 1,
         ):
-            return list(range(len(names)))  # a model without column names: its columns first, perhaps then the class
+            return list(
+                range(len(names))
+            )  # a model without column names: its columns come first, then possibly the class
         missing = [name for name in names if name not in self.header]
         near = "".join(did_you_mean(name, self.header) for name in missing[:1])
         raise InputError(
@@ -83,14 +85,14 @@ class Table:
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a cell stands for a missing value."""
+    """Return whether a cell means a missing value."""
     return not text.strip() or text.strip().lower() in _MISSING
 
 
 def read_table(path: str) -> Table:
     """Read a CSV file; every row must have as many cells as the header.
 
-    Cells are separated by commas, or by what the header has instead of them: semicolons or tabs.
+    Cells are separated by commas or, if the header has these instead, by semicolons or tabs.
     """
     opener = gzip.open if Path(path).suffix == ".gz" else open
     try:
@@ -102,14 +104,14 @@ def read_table(path: str) -> Table:
     if not lines:
         raise InputError(f"{path} must have a header line and rows. Got an empty file.")
     if text.lstrip().startswith(("{", "[{")):
-        raise InputError(f"{path} must be a CSV file with a header. Got JSON: is it a model?")
+        raise InputError(f"{path} must be a CSV file with a header. Got JSON; is it a model?")
     header = [name.strip() for name in lines[0]]
     if len(set(header)) < len(header):
         raise InputError(f"The column names in the first line of {path} must differ. Got {header}.")
     rows = [[cell.strip() for cell in line] for line in lines[1:]]
     for index, row in enumerate(rows):
         if len(row) != len(header):
-            raise InputError(f"Row {index} of {path} must have {len(header)} cells, as the header. Got {len(row)}.")
+            raise InputError(f"Row {index} of {path} must have {len(header)} cells, like the header. Got {len(row)}.")
     if not rows:
         raise InputError(f"{path} must have at least one row below its header.")
     return Table(path, header, rows)

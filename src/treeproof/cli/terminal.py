@@ -1,7 +1,7 @@
-"""How results look: cards, tables and bars on a terminal if rich is there; elsewhere, and without it, plain text.
+"""How results look: cards, tables and bars on a terminal if rich is installed; otherwise plain text.
 
-Plain text is for pipes, files and tests, so it is stable; NO_COLOR and TERM=dumb ask for it on a terminal as well. A
-table says what the plain text says, and nothing else. Names are wrapped, never cut: two may differ in the middle only.
+Plain text is for pipes, files and tests, so it is stable; NO_COLOR and TERM=dumb select it on a terminal as well. A
+table says what the plain text says, and nothing else. Names are wrapped, never cut: two may differ only in the middle.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ Item = TypeVar("Item")
 
 SHOWN = 20
 GAP = 3  # between columns
-NARROW = 60  # columns below which a table of long texts is a list instead
+NARROW = 60  # on a narrower terminal, a table of long texts becomes a list
 ALL = "--out FILE or --json gives all"
 COLOURS: dict[Role, str] = {"refuted": "red", "open": "yellow", "proved": "green"}  # only what is proved is green
 GRADES = {"necessary": "red", "relevant": "yellow", "irrelevant": "dim", "not decided": "magenta"}
 DIFFERENCES = {"label": "red", "reason": "yellow", "unknown": "magenta", "same": "dim"}
 KINDS = {"contrastive": "cyan", "abductive": "green"}
 
-_live: Any = None  # the console that a progress bar is drawn on: what is printed goes above the bar
+_live: Any = None  # the console with the progress bar: output is printed above the bar
 
 
 def say(text: str) -> None:
-    """Write a line to standard output at once."""
+    """Write a line to standard output immediately."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def terminal() -> Any:
-    """Return rich's console if standard output is a terminal that may be drawn on and rich is installed, else None."""
+    """Return rich's console if standard output is a terminal for it and rich is installed, else None."""
     if _live is not None:
         return _live
     if not _is_drawn_on(sys.stdout):
@@ -58,21 +58,21 @@ def terminal() -> Any:
 
 
 def shows_progress(quiet: bool) -> bool:
-    """Return whether to draw a bar on standard error while nothing else is printed."""
+    """Return whether to draw a progress bar on standard error while nothing else is printed."""
     return not quiet and _is_drawn_on(sys.stderr)
 
 
 def _is_drawn_on(stream: Any) -> bool:
-    """Return whether a stream is a terminal that may be drawn on."""
+    """Return whether a stream is a terminal, and the environment does not ask for plain text."""
     plain = os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
     return not plain and bool(stream.isatty())
 
 
 def follow(args: argparse.Namespace, items: Iterable[Item], total: int | None, text: str) -> Iterator[Item]:
-    """Yield the items and show how many have come, how fast, and how long the others will take.
+    """Yield the items and show how many are done, how fast, and the estimated time left.
 
-    On a terminal the bar stands below the results and goes away at the end. If results go into a file or a pipe, it
-    is drawn on standard error. There is none with --quiet, nor below JSON.
+    On a terminal the bar is below the results and disappears at the end. If results go to a file or a pipe, it is
+    drawn on standard error. There is none with --quiet, or when JSON is printed on a terminal.
     """
     global _live  # noqa: PLW0603
     console = None if args.quiet or args.json else terminal()
@@ -106,13 +106,13 @@ def say_view(result: Result, name: str | None = None) -> None:
 
 
 def say_card(console: Any, lines: Sequence[tuple[Line, str]], name: str | None = None) -> None:
-    """Print lines, each with what stands before it, as a card; the first one is its title."""
+    """Print lines, each with its prefix, as a card; the first one is its title."""
     parts = [line_text(line, before, bold=i == 0) for i, (line, before) in enumerate(lines)]
     _say_panel(console, parts, name, [line for line, _ in lines])
 
 
 def _say_panel(console: Any, parts: Sequence[Any], name: str | None, lines: Sequence[Line]) -> None:
-    """Print a card; its frame has the colour of the worst that it says."""
+    """Print a card; its frame has the colour of the worst statement in it."""
     from rich.console import Group
     from rich.panel import Panel
     from rich.text import Text
@@ -124,7 +124,7 @@ def _say_panel(console: Any, parts: Sequence[Any], name: str | None, lines: Sequ
 
 
 def line_text(line: Line, before: str = "", *, bold: bool = False) -> Any:
-    """Return a line for a card: in the colour of its role, and wrapped below its own beginning."""
+    """Return a line for a card: in the colour of its role, with wrapped text indented like its start."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -134,9 +134,9 @@ def line_text(line: Line, before: str = "", *, bold: bool = False) -> Any:
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], n_names: int) -> bool:
-    """Write a wide table on a terminal, a part of its columns below the other, the first `n_names` in each.
+    """Write a wide table on a terminal in parts, one below the other, each with the first `n_names` columns.
 
-    False, and nothing is written, elsewhere: lines of a file may be as long as they are.
+    Elsewhere, return False and write nothing: the lines of a file may have any length.
     """
     console = terminal()
     if console is None:
@@ -158,7 +158,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], n_names: i
 
 @singledispatch
 def view(result: Result, narrow: bool) -> list[Any] | None:
-    """Return what stands below the title of a result, with an empty line between; None if its lines do."""
+    """Return the parts shown below the title of a result, separated by empty lines; None to show its lines."""
     return None
 
 
@@ -250,7 +250,7 @@ def _reason(why: Abductive, other: Abductive, style: str) -> Any:
 
 
 class Listing:
-    """A list of explanations that is written while it is found: a table on a terminal, lines elsewhere."""
+    """A list of explanations, written as they are found: a table on a terminal, lines elsewhere."""
 
     def __init__(self, title: str | None = None) -> None:
         self._counts: dict[str, int] = {}
@@ -264,7 +264,7 @@ class Listing:
 
     @property
     def n_found(self) -> int:
-        """How many there are so far."""
+        """Number of explanations so far."""
         return sum(self._counts.values())
 
     def add(self, result: Abductive | Contrastive) -> None:
@@ -285,7 +285,7 @@ class Listing:
         self._line(console, str(self.n_found), (kind, KINDS.get(kind, "green")), (shown, "" if names else "dim"))
 
     def end(self, results: Enumeration) -> None:
-        """Write how many there were of each kind, and whether these are all."""
+        """Write how many of each kind were found, and whether these are all."""
         n = self.n_found
         role: Role = "proved" if results.complete else "note" if results.decided else "open"
         if results.complete:
@@ -316,7 +316,7 @@ class Listing:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
-    """Return a table; a column whose title begins with ``>`` has its numbers at the right."""
+    """Return a table; a column whose title begins with ``>`` is right-aligned."""
     from rich import box
     from rich.table import Table
 

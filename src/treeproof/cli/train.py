@@ -1,7 +1,7 @@
-"""``treeproof train``: a forest as the paper trains it.
+"""``treeproof train``: train a forest as the paper does.
 
-The defaults repeat the published experiments: repeated rows dropped, 80 % of the rows for training, 100 trees, entropy,
-and their seeds, so that the forests of the paper's Table 1 come out node for node.
+The defaults repeat the published experiments: duplicate rows dropped, 80 % of the rows for training, 100 trees,
+entropy, and the same seeds, so that the forests of the paper's Table 1 are reproduced node for node.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ FOREST_SEED = 324089
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("data", metavar="DATA", help="CSV file with a header; all but the class must be numbers")
+    parser.add_argument(
+        "data", metavar="DATA", help="CSV file with a header; all columns but the class must be numbers"
+    )
     model = section(parser, "model")
-    model.add_argument("--class", dest="target", metavar="COLUMN", help="column of the class (default: the last)")
+    model.add_argument("--class", dest="target", metavar="COLUMN", help="class column (default: the last)")
     model.add_argument("--trees", type=int, default=100, metavar="N", help="number of trees (default: %(default)s)")
     model.add_argument(
-        "--depth", type=int, default=5, metavar="N", help="greatest depth of a tree (default: %(default)s)"
+        "--depth", type=int, default=5, metavar="N", help="maximum depth of a tree (default: %(default)s)"
     )
     model.add_argument(
         "--vote",
@@ -49,17 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         choices=["entropy", "gini"],
         default="entropy",
-        help="what a split must improve (default: %(default)s)",
+        help="split criterion (default: %(default)s)",
     )
     model.add_argument(
         "--seed", type=int, default=FOREST_SEED, metavar="N", help="seed of the forest (default: %(default)s)"
     )
-    add_output(parser, out="where to save the model, .json or .skops (default: DATA with .json, in this folder)")
+    add_output(
+        parser, out="where to save the model, .json or .skops (default: the name of DATA with .json, in this folder)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, print the accuracy on the 20 % of rows that were held out, and save."""
-    from sklearn.ensemble import RandomForestClassifier  # only now: nobody else waits for them
+    """Train a model, print its accuracy on the 20 % of rows that were held out, and save it."""
+    from sklearn.ensemble import RandomForestClassifier  # slow imports, needed only here
     from sklearn.model_selection import train_test_split
 
     from treeproof.model.majority import MajorityForestClassifier
@@ -78,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     names = [name for name in table.header if name != target]
     if not names:
         raise InputError(f"{args.data} must have at least one column besides the class.")
-    rows = {tuple(row): i for i, row in reversed(list(enumerate(table.rows)))}  # the first of rows that are alike
+    rows = {tuple(row): i for i, row in reversed(list(enumerate(table.rows)))}  # of duplicate rows, the first
     rows = dict(sorted(rows.items(), key=lambda item: item[1]))
     labels = as_labels([row[place] for row in rows])
     values = [
@@ -89,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"All numbers in {args.data} must be finite float32 values.")
     y = np.array(labels)
     if len(rows) < 5:
-        raise InputError(f"{args.data} must have at least 5 different rows. Got {len(rows)}.")
+        raise InputError(f"{args.data} must have at least 5 distinct rows. Got {len(rows)}.")
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=SPLIT_SEED)
     kind = MajorityForestClassifier if args.vote == "majority" else RandomForestClassifier
     model = kind(args.trees, max_depth=args.depth, criterion=args.criterion, random_state=args.seed)
@@ -115,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         say(json.dumps(facts))
     elif not args.quiet:
         say(
-            f"{count(len(rows), 'different row')} ({len(table.rows) - len(rows)} repeated), "
+            f"{count(len(rows), 'distinct row')} ({len(table.rows) - len(rows)} duplicates dropped), "
             f"{count(len(names), 'feature')}, {count(len(model.classes_), 'class', 'classes')} in {target!r}\n"
             f"{args.trees} trees of depth at most {args.depth}, {n_nodes} nodes, {args.vote} vote\n"
             f"accuracy on the {len(y_test)} held-out rows: {100 * accuracy:.1f} %\n"
@@ -125,13 +129,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_out(out: str, given: bool) -> None:
-    """Fail before the work if the model cannot be saved; a name that nobody chose replaces nothing but a model."""
+    """Raise InputError early if the model cannot be saved; a default name must not overwrite anything but a model."""
     if Path(out).suffix.lower() not in (".json", ".skops"):
-        raise InputError(f"A model can be saved as .json or .skops. Got {out}.")
+        raise InputError(f"--out must end in .json or .skops. Got {out}.")
     check_writable(out)
     if given or not Path(out).exists():
         return
     try:
         load_model(out)
     except TreeproofError as error:
-        raise InputError(f"{out} is there and is no model, so it stays. Say where to save: --out FILE.") from error
+        raise InputError(
+            f"{out} exists and is not a model, so it was not overwritten. Choose another file: --out FILE."
+        ) from error

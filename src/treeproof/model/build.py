@@ -1,6 +1,6 @@
 """Forests written by hand: trees as nested calls, turned into a `Forest`.
 
-For the paper's running example, for tests, and for people who come from tools with a format of their own.
+For the paper's running example, for tests, and for users of tools with their own format.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Node = Split | Leaf
 
 
 def leaf(value: Any) -> Leaf:
-    """Return a leaf: a class label, or a sequence with a value for each class.
+    """Return a leaf: a class label, or a sequence with one value per class.
 
     >>> leaf("Yes")
     Leaf(value='Yes')
@@ -89,7 +89,7 @@ def build_forest(
     Parameters
     ----------
     trees
-        One node or leaf for each tree.
+        One node or leaf per tree.
     columns
         Name of each numeric column, or ``Column(name, categories)`` for a categorical one.
     classes
@@ -99,7 +99,7 @@ def build_forest(
     importances
         Importance of each column; by default the share of splits on it.
     numbers
-        Numbers to which inputs are rounded.
+        The float type to which inputs are rounded.
     sums
         With vote ``"sum"``: how sums of leaf values become a label. With cuts, a leaf has one value.
 
@@ -155,7 +155,7 @@ def _float(value: Any, what: str) -> float:
 
 
 def _labels(classes: Any) -> np.ndarray[Any, Any]:
-    """Return the labels as an array that keeps their types: numpy alone would turn [0, "a"] into texts."""
+    """Return the labels as an array that keeps their types: numpy alone would turn [0, "a"] into strings."""
     if isinstance(classes, np.ndarray):
         return classes
     plain = [label.item() if isinstance(label, np.generic) else label for label in classes]
@@ -165,7 +165,7 @@ def _labels(classes: Any) -> np.ndarray[Any, Any]:
 
 
 def _index(label: Any, labels: Sequence[Any]) -> int | None:
-    """Return the place of a label; True is not 1."""
+    """Return the index of a label; True does not equal 1."""
     plain = label.item() if isinstance(label, np.generic) else label
     for i, known in enumerate(labels):
         if isinstance(plain, bool) == isinstance(known, bool) and plain == known:
@@ -191,7 +191,7 @@ class _Writer:
         self.subsets: list[frozenset[int]] = []
 
     def write(self, tree: Node) -> None:
-        # A stack and not recursion: a tree may be deeper than Python's.
+        # A stack, not recursion: a tree may be deeper than Python's recursion limit.
         pending: list[tuple[Node, list[int] | None, int]] = [(tree, None, 0)]
         while pending:
             node, links, parent = pending.pop()

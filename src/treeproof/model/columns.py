@@ -13,7 +13,7 @@ from treeproof.errors import InputError
 
 Label = str | int | float | bool
 Value = float | Label | None
-"""What a cell of a table holds, as people write it; None and NaN are missing."""
+"""A value in a table, as users write it; None and NaN are missing."""
 Missing = Literal["never", "possible", "expected"]
 Gap = Literal["either", "NaN", "None"]
 
@@ -30,7 +30,7 @@ LEAF = -1
 class Column:
     """One input column of a model: its name and, if it is categorical, its categories.
 
-    A categorical column holds the index of a category; None among them stands for a missing value. A numeric column
+    A categorical column holds the index of a category; the category None means a missing value. A numeric column
     (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
     model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
     `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it. `gap` says how a

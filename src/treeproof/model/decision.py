@@ -18,16 +18,16 @@ class Sums:
     Parameters
     ----------
     start
-        What each sum starts from, before the first tree.
+        The initial value of each sum, before the first tree.
     numbers
-        In which numbers the model adds.
+        The float type in which the model adds.
     divisor
-        What sums are divided by in the end.
+        What the final sums are divided by.
     cuts
         None: the first of the largest sums wins. Otherwise there is one sum, the score, and the label's index is the
         number of cuts, in ascending order, that it reaches.
     softmax
-        Whether the largest of the softmax of the sums wins, which has ties where the sums themselves have none.
+        Whether the largest softmax of the sums wins; it can have ties where the sums have none.
     """
 
     start: tuple[float, ...]
@@ -38,11 +38,11 @@ class Sums:
 
     @property
     def floats(self) -> Floats:
-        """The numbers in which the model adds."""
+        """The float type in which the model adds."""
         return FLOATS[self.numbers]
 
 
 def check_vote(vote: Any) -> None:
-    """Raise InputError unless this is a vote that trees can take."""
+    """Raise InputError unless this is a vote of classification trees."""
     if vote not in ("majority", "mean"):
         raise InputError(f"The 'vote' parameter must be 'majority' or 'mean'. Got {vote!r} instead.")

@@ -9,7 +9,7 @@ from treeproof.model.forest import Forest
 def heart_disease() -> tuple[Forest, list[float]]:
     """Return the running example of Izza and Marques-Silva (IJCAI 2021): a forest of three trees, and a patient.
 
-    The trees are those of the clauses in the paper's example of the encoding.
+    The trees are those that the paper's example of the encoding describes.
 
     >>> forest, patient = heart_disease()
     >>> forest.predict([patient]).tolist()

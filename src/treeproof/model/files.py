@@ -1,4 +1,4 @@
-"""Forests and models in files: an exact JSON form, what other libraries write, pickles only with consent."""
+"""Forests and models in files: an exact JSON format, the formats of other libraries, pickles only with consent."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _KEYS = {
     "sums",
     *_INTEGERS,
 }
-_NEW = {"missing_left", "numbers", "sums"}  # keys that a file of version 1 does not have
+_NEW = {"missing_left", "numbers", "sums"}  # keys that are not in a version 1 file
 
 
 def forest_to_json(forest: Forest) -> str:
     """Return the forest as JSON text that `forest_from_json` turns into an equal forest, to the last bit.
 
-    Floats are written in hexadecimal, so no reader has to be trusted to round well.
+    Floats are written in hexadecimal, so no reader needs to round.
 
     >>> from treeproof.model.examples import heart_disease
     >>> forest, _ = heart_disease()
@@ -91,7 +91,7 @@ def forest_to_json(forest: Forest) -> str:
 
 
 def forest_from_json(text: str) -> Forest:
-    """Return the forest that `forest_to_json` wrote; ForestFormatError names what is wrong with anything else."""
+    """Return the forest that `forest_to_json` wrote; ForestFormatError says what is wrong with any other text."""
     return _forest(_json(text))
 
 
@@ -158,9 +158,9 @@ def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
 
 
 def load_forest(path: str | os.PathLike[str]) -> Forest:
-    """Return the forest in a file written by `save_forest`, equal to the one that was saved to the last bit.
+    """Return the forest in a file written by `save_forest`, equal to the saved one to the last bit.
 
-    `ForestFormatError` says what is wrong with a file that is damaged, or no forest. Reading it runs no code of others.
+    `ForestFormatError` says what is wrong with a file that is damaged or not a forest. Reading executes no code of it.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def load_forest(path: str | os.PathLike[str]) -> Forest:
 
 @contextlib.contextmanager
 def _naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in a complaint about what it holds."""
+    """Name the file in an error about its content."""
     try:
         yield
     except ForestFormatError as error:
@@ -197,14 +197,14 @@ def _read_text(path: str | os.PathLike[str]) -> str:
 def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
 
-    Models that XGBoost saved (.json or .ubj) or LightGBM did (.txt or .lgb) are returned as a `Forest`, with classes
-    0, 1, ...; neither library is needed, nor run. A pickle (also .joblib) can run any code when it is read, so it is
-    read only with ``trust=True``.
+    Models saved by XGBoost (.json or .ubj) or LightGBM (.txt or .lgb) are returned as a `Forest`, with classes
+    0, 1, ...; neither library is needed. A pickle (also .joblib) can execute any code when it is read, so it is read
+    only with ``trust=True``.
 
     Parameters
     ----------
     path
-        The file; its ending says what it is.
+        The file; its extension says what it is.
     trust
         Whether a pickle may be read.
 
@@ -238,15 +238,15 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
-                f"{path} is a pickle: reading it can run any code its author put in. If you trust its origin, "
-                "say so (--trust on the command line, trust=True in Python); or save the model with skops or as JSON."
+                f"{path} is a pickle, and reading it can execute code. If you trust its origin, pass trust=True "
+                "(--trust on the command line); or save the model with skops or as JSON."
             )
         return _load_pickle(path)
     raise InputError(f"A model file must end in {', '.join(MODELS[:-1])} or {MODELS[-1]}. Got {path}.")
 
 
 def is_pickle(path: str | os.PathLike[str]) -> bool:
-    """Return whether the ending of a file says that it is a pickle, which can execute code when it is read."""
+    """Return whether a file has the extension of a pickle, which can execute code when it is read."""
     return Path(path).suffix.lower() in PICKLES
 
 
@@ -288,7 +288,7 @@ def _load_pickle(path: str | os.PathLike[str]) -> Any:
         return joblib.load(path)
     except (OSError, TreeproofError):
         raise
-    except Exception as error:  # damage, or a library that is not installed here
+    except Exception as error:  # a damaged file, or a library that is not installed here
         what = f"{type(error).__name__}: {error}"
         raise ForestFormatError(f"{path} must be a pickle that can be read here. Got: {what}.") from error
 
@@ -299,7 +299,9 @@ def _load_skops(path: str | os.PathLike[str]) -> Any:
     try:
         unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
         if unknown:
-            raise UnsafeFileError(f"{path} must hold a scikit-learn or treeproof model only. It also names {unknown}.")
+            raise UnsafeFileError(
+                f"{path} must contain only types of scikit-learn and treeproof. It also contains {unknown}."
+            )
         return skops.load(path, trusted=sorted(ours))
     except (OSError, UnsafeFileError):
         raise
@@ -322,7 +324,7 @@ def _hex(values: Any) -> list[str | None]:
 
 def _unhex(values: Any) -> list[float]:
     if not isinstance(values, list):
-        raise ForestFormatError("Numbers must be a list of texts in hexadecimal.")
+        raise ForestFormatError("Numbers must be a list of hexadecimal strings.")
     return [float("nan") if value is None else float.fromhex(value) for value in values]
 
 
@@ -331,14 +333,14 @@ def _plain(labels: Any) -> list[Any]:
         if label is None:  # a missing value among categories; a class is never None
             continue
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
-            raise InputError(f"Only labels that are text, finite numbers or booleans can be saved. Got {label!r}.")
+            raise InputError(f"A label must be a string, a finite number or a boolean to be saved. Got {label!r}.")
     return list(labels)
 
 
 def _labels(labels: Any, missing: bool = False) -> list[Any]:
     known = str | int | float | None if missing else str | int | float
     if not isinstance(labels, list) or not all(isinstance(label, known) for label in labels):
-        raise ForestFormatError("Labels must be a list of texts, numbers or booleans.")
+        raise ForestFormatError("Labels must be a list of strings, numbers or booleans.")
     return labels
 
 
@@ -370,9 +372,9 @@ def _sums(given: Any) -> Sums | None:
 
 
 def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """Return the labels as an array of a type that keeps every one of them as it is."""
+    """Return the labels as an array whose type keeps each of them unchanged."""
     if not isinstance(dtype, str) or not re.fullmatch(r"[<>|](b1|[iu][1248]|f[248]|O|U\d{1,9})", dtype):
-        raise ForestFormatError(f"The type of the labels must be text, numbers or booleans. Got {dtype!r}.")
+        raise ForestFormatError(f"The type of the labels must be strings, numbers or booleans. Got {dtype!r}.")
     if np.dtype(dtype).itemsize * len(_labels(labels)) > 2**28:
         raise ForestFormatError(f"The type of the labels is too large. Got {dtype!r}.")
     with np.errstate(over="ignore"):
@@ -384,7 +386,7 @@ def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ForestFormatError(f"A column's name must be text. Got {value!r}.")
+        raise ForestFormatError(f"A column's name must be a string. Got {value!r}.")
     return value
 
 

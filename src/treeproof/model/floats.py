@@ -1,7 +1,7 @@
-"""The two kinds of numbers that models read: float32, to which scikit-learn's trees round, and float64.
+"""The two float types that models read: float32, to which scikit-learn's trees round, and float64.
 
-Everything that is said about the inputs of a forest is said in its own numbers: the largest one that goes left, the
-next one that goes right, and the shortest text that reads back as the same one.
+All statements about the inputs of a forest are in its own float type: the largest number that goes left, the next one,
+which goes right, and the shortest text that reads back as the same number.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Numbers = Literal["float32", "float64"]
 
 @dataclass(frozen=True, slots=True)
 class Floats:
-    """One kind of floating-point numbers."""
+    """One float type."""
 
     name: Numbers
     dtype: type[Any]
     largest: float
     fine: int
-    """Every number of this kind is a whole multiple of 1 / fine."""
+    """Every number of this type is a whole multiple of 1 / fine."""
     unit: int
     """A sum or quotient is rounded by at most 1 / unit of its size."""
 
     def round(self, value: float) -> float:
-        """Return the nearest number of this kind, which is infinite beyond the largest.
+        """Return the nearest number of this type; beyond the largest one, infinity.
 
         >>> FLOAT32.round(0.1), FLOAT64.round(0.1)
         (0.10000000149011612, 0.1)
@@ -38,7 +38,7 @@ class Floats:
             return float(self.dtype(value))
 
     def next(self, value: float, towards: float) -> float:
-        """Return the next number of this kind, in that direction.
+        """Return the next number of this type, in that direction.
 
         >>> FLOAT32.next(1.0, math.inf), FLOAT64.next(1.0, math.inf)
         (1.0000001192092896, 1.0000000000000002)
@@ -102,7 +102,7 @@ def smallest_reaching(reaches: Any, low: float, high: float, numbers: Floats) ->
 
 
 def _place(value: float, numbers: Floats) -> int:
-    """Return the place of a finite number in the order of all numbers of its kind; zero is at 0."""
+    """Return the position of a finite number in the order of all numbers of its type; zero is at 0."""
     integer = np.int32 if numbers is FLOAT32 else np.int64
     bits = int(numbers.dtype(value).view(integer))
     return bits if bits >= 0 else -(bits & int(np.iinfo(integer).max))

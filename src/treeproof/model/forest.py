@@ -27,11 +27,11 @@ from treeproof.model.validate import validate
 class Forest:
     """An immutable tree ensemble with exactly the ``predict`` of the model it came from.
 
-    The nodes of all trees lie in one set of arrays, each tree contiguous, every child behind its parent. A numeric node
+    The nodes of all trees are in one set of arrays, each tree contiguous, every child after its parent. A numeric node
     sends x to the left iff ``x <= threshold``, a categorical one iff x is in ``subsets[subset]``.
 
-    Thresholds are stored as the largest of the model's `numbers` that goes left. scikit-learn's trees round inputs to
-    float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
+    A threshold is stored as the largest number, of the float type `numbers`, that goes left. scikit-learn's trees round
+    inputs to float32, so this is the same split, and two float64 thresholds with no float32 between them become one.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Forest:
     columns
         The model's input columns.
     importances
-        Importance of each column; it orders the search and never changes what is proved.
+        Importance of each column; it guides the search and never affects what is proved.
     vote
         ``"majority"``: each tree votes for the first maximum of its leaf, ties go to the first class (Breiman 2001).
         ``"mean"``: leaf values are added in float64 in tree order, divided by the number of trees, first maximum.
@@ -57,7 +57,7 @@ class Forest:
     missing_left
         Per node, whether a missing value goes left.
     numbers
-        Numbers to which inputs are rounded before they are compared.
+        The float type to which inputs are rounded before they are compared.
     sums
         With ``"sum"``: how sums become a label.
 
@@ -95,7 +95,7 @@ class Forest:
                 given = np.asarray(getattr(self, name))
                 with np.errstate(invalid="ignore"):
                     array: npt.NDArray[Any] = given.astype(dtype)
-                # A cast wraps and truncates silently.
+                # A cast would wrap and truncate silently.
                 if dtype in (np.int32, np.bool_) and not np.array_equal(array, given):
                     raise ValueError("numbers that are not whole, or too large")
             except (ValueError, TypeError, OverflowError) as error:
@@ -111,7 +111,7 @@ class Forest:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in (*_ARRAYS, "classes"):  # numpy forgets this in a pickle
+        for name in (*_ARRAYS, "classes"):  # numpy does not keep this in a pickle
             getattr(self, name).flags.writeable = False
 
     def _freeze(self, name: str, array: npt.NDArray[Any]) -> None:
@@ -120,7 +120,7 @@ class Forest:
 
     @property
     def floats(self) -> Floats:
-        """The numbers to which inputs are rounded."""
+        """The float type to which inputs are rounded."""
         return FLOATS[self.numbers]
 
     @property
@@ -154,9 +154,7 @@ class Forest:
         if vote == self.vote:
             return self
         if self.sums is not None:
-            raise InputError(
-                f"These trees add up scores: only a forest of classification trees can take a {vote} vote."
-            )
+            raise InputError(f"A {vote} vote requires classification trees. These trees add up scores.")
         return dataclasses.replace(self, vote=vote)
 
     def apply(self, X: Any) -> IntArray:
@@ -164,7 +162,7 @@ class Forest:
         return self.route(as_rows(X, self.columns, self.floats))
 
     def route(self, rows: Rows) -> IntArray:
-        """Return what `apply` does, for rows of the forest's own numbers, with categories given by index."""
+        """Return what `apply` does, for rows in the forest's own float type, with categories given by index."""
         at = np.tile(self.roots, (len(rows), 1))
         while True:
             inner = self.feature[at] != LEAF
@@ -195,7 +193,7 @@ class Forest:
 
     def add(self, leaves: IntArray) -> npt.NDArray[Any]:
         """Return the sums (under mean vote: the means) of the leaves' values, in the model's own arithmetic."""
-        # One tree after the other, then one division: numpy's sum() over the tree axis adds pairwise and would decide
+        # One tree at a time, then one division: numpy's sum() over the tree axis adds pairwise and would decide
         # near-ties differently.
         number = self.decision.floats.dtype
         values = self.values.astype(number)
@@ -209,7 +207,7 @@ class Forest:
 
     @cached_property
     def decision(self) -> Sums:
-        """How leaf values are added up: `sums`, or what a mean or majority vote amounts to."""
+        """How leaf values are added up: `sums`, or its equivalent for a mean or majority vote."""
         return self.sums or Sums((0.0,) * self.n_classes, divisor=float(self.n_trees if self.vote == "mean" else 1))
 
     def score(self, X: Any) -> npt.NDArray[Any]:
@@ -219,9 +217,9 @@ class Forest:
         return np.asarray(self.add(self.apply(X))[:, 0])
 
     def with_cuts(self, cuts: Sequence[float], labels: Sequence[Label]) -> Forest:
-        """Return the forest that tells in which of the ranges, parted by these cuts, its score lies."""
+        """Return the forest that predicts which of the ranges between these cuts the score lies in."""
         if self.decision.cuts is None:
-            raise InputError(f"Only a forest with one sum has a score to cut. Got {self!r}.")
+            raise InputError(f"Cuts need a forest with one sum. Got {self!r}.")
         sums = dataclasses.replace(self.decision, cuts=tuple(float(cut) for cut in cuts))
         return dataclasses.replace(self, sums=sums, classes=np.array(labels))
 

@@ -22,8 +22,8 @@ Counts = npt.NDArray[np.int64]
 class MajorityForestClassifier(RandomForestClassifier):  # type: ignore[misc]
     """Exactly the trees of RandomForestClassifier (same parameters, same seed), predicting by majority vote.
 
-    Each tree votes for the first maximum of the leaf that a row reaches, and the class with most votes wins;
-    among equals, the one that comes first in ``classes_``. Votes are counted in whole numbers, so the
+    Each tree votes for the first maximum of the leaf that a row reaches, and the class with the most votes wins;
+    ties go to the one that comes first in ``classes_``. Votes are counted in whole numbers, so the
     prediction does not depend on `n_jobs`. One output only.
 
     All parameters, and all attributes after `fit`, are those of RandomForestClassifier. ``oob_score=True``

@@ -1,4 +1,4 @@
-"""From what people pass as rows to the matrix of numbers that a forest routes, or a clear error."""
+"""Turns what users pass as rows into the matrix of numbers that a forest routes, or raises a clear error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
 
     Accepts what scikit-learn accepts (nested sequences, arrays, frames, sparse matrices). Frames are matched by column
     name. Infinite values, values beyond the model's numbers, missing values where the model refuses them, and
-    categories that are not declared are refused. Dates are taken where a column is declared to hold them.
+    categories that are not declared are refused. Dates are accepted in columns declared as dates.
     """
     if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
         return X
@@ -44,7 +44,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     else:
         rows = np.empty(matrix.shape, dtype=floats.dtype)
         for j, column in enumerate(columns):
-            # An array of dates must not become a list: that would hold nanoseconds.
+            # An array of dates must not become a list, which would contain nanoseconds.
             values = matrix[:, j] if matrix.dtype.kind in "mM" else matrix[:, j].tolist()
             rows[:, j] = [_number(value, column, floats) for value in values]
     _refuse_non_finite(rows, columns, floats)
@@ -52,10 +52,10 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
 
 
 def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> list[Rows | InputError]:
-    """Return what `as_rows` does, row by row: the error of a row takes its place. What is no table still raises."""
+    """Return what `as_rows` does, row by row, with a row's error in its place; anything but a table still raises."""
     matrix = _as_matrix(X, columns)
     if matrix.ndim != 2 or matrix.shape[1] != len(columns):
-        as_rows(X, columns, floats)  # it says why
+        as_rows(X, columns, floats)  # this error says why
     found: list[Rows | InputError] = []
     for i in range(len(matrix)):
         try:
@@ -66,7 +66,7 @@ def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> l
 
 
 def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
-    """Return how many rows a table has, and a function that gives one of them, with its columns' names if it has any.
+    """Return the number of rows of a table, and a function that returns one row, with column names if there are any.
 
     >>> n_rows, part = by_number([[1, 2], [3, 4]])
     >>> n_rows, part(1)
@@ -84,9 +84,9 @@ def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
 
 
 def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
-    """Return one row, a sequence, a one-row table, a Series, or a mapping by name, as a vector of its own.
+    """Return one row (a sequence, a one-row table, a Series, or a mapping by name) as a new vector.
 
-    It is never a view of what was passed: explanations are listed lazily, and the caller may change it meanwhile.
+    It is never a view of what was passed: explanations are listed lazily, and the caller may change the row meanwhile.
     """
     return _as_row(x, columns, floats).copy()
 
@@ -106,7 +106,7 @@ def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
     if hasattr(x, "columns") or np.ndim(_plain(x)) == 2:
         rows = as_rows(x, columns, floats)
         if len(rows) != 1:
-            raise InputError(f"One row must be given at a time. Got {len(rows)} rows; for several, use batch.")
+            raise InputError(f"Exactly one row must be given. Got {len(rows)} rows; for several, use batch.")
         return rows[0]
     return as_rows([x], columns, floats)[0]
 
@@ -121,7 +121,7 @@ def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
 
 
 def _plain(x: Any) -> Any:
-    """Return `x`, with ragged or exotic input turned into an InputError instead of numpy's own."""
+    """Return `x` as an array; for ragged or exotic input raise InputError instead of numpy's error."""
     if hasattr(x, "toarray"):  # a sparse matrix
         return x.toarray()
     try:
@@ -133,8 +133,8 @@ def _plain(x: Any) -> Any:
 def _as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
     if hasattr(X, "toarray") and any(column.missing == "expected" for column in columns):
         raise InputError(
-            "Rows must not be sparse: this model knows missing values, and some models take for missing what a sparse "
-            "matrix does not hold. Got a sparse matrix; pass X.toarray() if it holds zeros there."
+            "Rows must not be sparse: this model accepts missing values, and some models treat entries that a sparse "
+            "matrix does not store as missing. Got a sparse matrix; pass X.toarray() if these entries are zeros."
         )
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         return _from_frame(X, [column.name for column in columns])
@@ -151,10 +151,10 @@ def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
             raise InputError(f"The table must have the columns {_few(wanted)}. Missing: {_few(missing)}.")
         twice = [name for name in wanted if names.count(name) > 1]
         if twice:
-            raise InputError(f"The table must have each column once. Several are called {twice[0]!r}.")
+            raise InputError(f"Column names must be unique. Several columns are called {twice[0]!r}.")
         places = [names.index(name) for name in wanted]
         X = X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
-    # polars makes numbers of dates, if all other columns hold whole numbers.
+    # polars turns dates into numbers if all other columns contain whole numbers.
     if hasattr(X, "iloc") or all(dtype.is_numeric() for dtype in X.dtypes):
         matrix = np.asarray(X.to_numpy())
         if matrix.dtype.kind in "fiub":
@@ -166,9 +166,9 @@ def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
 
 
 def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Return whether to read values by position, as scikit-learn does if the model never saw names.
+    """Return whether to read values by position, as scikit-learn does if the model was trained without column names.
 
-    Its columns are numbered x0, x1, ... then. Such names in another order could mean either: InputError.
+    Then its columns are called x0, x1, .... Such names in another order are ambiguous: InputError.
     """
     if list(wanted) != [f"x{j}" for j in range(len(wanted))]:
         return False
@@ -215,8 +215,8 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         if column.date:
             return float(day_number(value))
         raise InputError(
-            f"Column {column.name!r} must be a number, as the model saw it. Got the date {value!s}; convert it as for "
-            f"training. If that was by toordinal(), declare it: kinds={{{column.name!r}: 'date'}}."
+            f"Column {column.name!r} must be a number, as in training. Got the date {value!s}; convert it as for "
+            f"training. If that was with toordinal(), declare it: kinds={{{column.name!r}: 'date'}}."
         )
     try:
         return float("inf") if abs(float(value)) > 1.1 * floats.largest else floats.round(value)
@@ -225,7 +225,7 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
 
 
 def day_number(value: Any) -> int:
-    """Return a day, also one that is written as text, as `datetime.date.toordinal` counts it: day 1 is 0001-01-01.
+    """Return a date, which may be text, as the day number of `datetime.date.toordinal`: day 1 is 0001-01-01.
 
     >>> day_number(datetime.date(2024, 2, 29)), day_number(np.datetime64("2024-02-29T00:00")), day_number("2024-02-29")
     (738945, 738945, 738945)
@@ -248,7 +248,7 @@ FIRST_DAY, LAST_DAY = datetime.date.min.toordinal(), datetime.date.max.toordinal
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value stands for a missing one: None, NaN, NaT, or pandas.NA."""
+    """Return whether a value means missing: None, NaN, NaT, or pandas.NA."""
     if isinstance(value, np.datetime64):
         return bool(np.isnat(value))
     gone = isinstance(value, float | np.floating) and math.isnan(value)
@@ -266,8 +266,8 @@ def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) ->
     where = f" in row {row}" if len(rows) > 1 else ""
     if np.isnan(rows[row, j]):
         raise InputError(
-            f"Column {columns[j].name!r} must not be missing: the model takes no missing values. Got NaN{where}; "
-            "impute it first."
+            f"Column {columns[j].name!r} must not be missing: the model does not accept missing values. Got NaN{where};"
+            " impute it first."
         )
     raise InputError(
         f"Column {columns[j].name!r} must be a finite {floats.name}. Got an infinite or too large value{where}."

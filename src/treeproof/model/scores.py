@@ -23,14 +23,14 @@ from treeproof.model.floats import FLOAT64, Floats, smallest_reaching
 from treeproof.model.forest import Forest
 
 Probability = Callable[[float], float]
-"""From a sum of leaf values to the probability of the second class, in the model's own arithmetic."""
+"""Maps a sum of leaf values to the probability of the second class, in the model's own arithmetic."""
 
 UNCERTAIN = "uncertain"
 _NEARBY = 64
 
 
 def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
-    """Return the forest that tells in which range, parted by `cuts`, the score of a regressor lies.
+    """Return the forest that predicts which of the ranges between `cuts` the score of a regressor lies in.
 
     >>> from treeproof.model.build import build_forest, leaf, split
     >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
@@ -51,7 +51,7 @@ def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
 
 
 def around(forest: Forest, score: float, within: Any) -> Forest:
-    """Return the forest that tells whether a score stays within a distance of this one.
+    """Return the forest that predicts whether a score stays within a distance of this one.
 
     >>> from treeproof.model.build import build_forest, leaf, split
     >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
@@ -68,7 +68,9 @@ def around(forest: Forest, score: float, within: Any) -> Forest:
     except OverflowError:
         low = above = math.inf
     if not math.isfinite(above):
-        raise InputError(f"The distance must not lead beyond all numbers. {within!r} is too far from {score!r}.")
+        raise InputError(
+            f"The distance must stay within the float range. Got {within!r}, which is too far from {score!r}."
+        )
     middle = f"within {FLOAT64.shortest(float(within))} of {forest.decision.floats.shortest(score)}"
     return forest.with_cuts([low, above], ["below", middle, "above"])
 
@@ -77,12 +79,12 @@ def cut_probability(forest: Forest, threshold: Any, probability: Probability | N
     """Return the forest that predicts the second of two classes iff its probability is at least `threshold`."""
     p = _probability("threshold", threshold)
     if forest.n_classes != 2:
-        raise InputError(f"A threshold needs a classifier of two classes. Got {forest.n_classes} classes.")
+        raise InputError(f"A threshold needs a classifier with two classes. Got {forest.n_classes} classes.")
     labels = forest.classes.tolist()
     if forest.sums is None:
         return _share_of_second(forest).with_cuts([p], labels)
     if probability is None or forest.sums.cuts is None:
-        raise UnsupportedModelError(f"The probabilities of this model cannot be followed exactly. Got {forest!r}.")
+        raise UnsupportedModelError(f"A threshold needs probabilities that can be reproduced exactly. Got {forest!r}.")
     margin = _margin(lambda s: float(probability(s)) >= p, forest.sums.floats, f"a probability of {p}")
     return forest.with_cuts([margin], labels)
 
@@ -92,10 +94,10 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
     p = _probability("confidence", confidence)
     labels: list[Label] = forest.classes.tolist()
     if UNCERTAIN in labels:
-        raise InputError(f"No class may be called {UNCERTAIN!r} if a confidence is asked for.")
+        raise InputError(f"With a confidence, no class may be called {UNCERTAIN!r}.")
     if forest.sums is None:
         means = _as_means(forest)
-        # A class as good as the constant wins, since it comes first: its share is at least p.
+        # A class that equals the constant wins, since it comes first: its share is at least p.
         divide, divisor = np.float64, np.float64(means.decision.divisor)
         needed = smallest_reaching(lambda s: bool(divide(s) / divisor >= p), 0.0, 2.0 * means.decision.divisor, FLOAT64)
         return dataclasses.replace(
@@ -106,11 +108,11 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
         )
     if probability is None or forest.sums.cuts is None or forest.n_classes != 2:
         raise UnsupportedModelError(
-            "A confidence needs probabilities that are means of leaf values, or a boosted model of two classes: the "
-            f"probabilities of several boosted classes depend on all sums at once. Got {forest!r}."
+            "A confidence needs probabilities that are means of leaf values, or a boosted model with two classes: the "
+            f"probabilities of several boosted classes depend on all sums together. Got {forest!r}."
         )
     if p <= 0.5:
-        raise InputError(f"The confidence must be more than 0.5, with two classes. Got {confidence!r}.")
+        raise InputError(f"With two classes the confidence must be more than 0.5. Got {confidence!r}.")
     numbers = forest.sums.floats
     first = numbers.dtype(1)
     low = _margin(lambda s: not float(first - numbers.dtype(probability(s))) >= p, numbers, f"a probability of {p}")
@@ -125,28 +127,28 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
 def _require_score(forest: Forest) -> None:
     if forest.decision.cuts != ():
         raise InputError(
-            f"Only a regressor, explained without cuts, has a score. Got {forest!r}; use threshold= or confidence= for "
-            "a classifier."
+            f"Scores need a regressor, explained without cuts. Got {forest!r}; for a classifier use threshold= or "
+            "confidence=."
         )
 
 
 def _probability(name: str, given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not 0 < given <= 1:
-        raise InputError(f"The '{name}' parameter must be a probability, more than 0 and at most 1. Got {given!r}.")
+        raise InputError(f"The '{name}' parameter must be a probability above 0 and at most 1. Got {given!r}.")
     return float(given)
 
 
 def _margin(reaches: Callable[[float], bool], numbers: Floats, what: str) -> float:
     if not reaches(numbers.largest):
-        raise InputError(f"The model's probabilities never reach {what}; nothing is left to explain.")
+        raise InputError(f"The model's probabilities never reach {what}, so there is nothing to explain.")
     found = smallest_reaching(reaches, -numbers.largest, numbers.largest, numbers)
-    # Bisection is right if probabilities never fall as sums rise. Their last bit might, so those nearby are looked at.
+    # Bisection is right if probabilities never decrease as sums grow. Their last bit might, so nearby ones are checked.
     below = above = found
     for _ in range(_NEARBY):
         below, above = numbers.next(below, -math.inf), numbers.next(above, math.inf)
         if reaches(below) or not reaches(above):
             raise UnsupportedModelError(
-                f"The model's probabilities waver near {what}; choose a slightly different one."
+                f"The model's probabilities are not monotone near {what}; choose a slightly different one."
             )
     return found
 
@@ -163,7 +165,7 @@ def _as_means(forest: Forest) -> Forest:
 
 
 def _share_of_second(forest: Forest) -> Forest:
-    """Return the forest of two classes as a score: the probability of the second class."""
+    """Return the forest with two classes as a score: the probability of the second class."""
     means = _as_means(forest)
     return dataclasses.replace(
         means,
@@ -174,6 +176,6 @@ def _share_of_second(forest: Forest) -> Forest:
 
 
 def _float_at_least(value: Fraction) -> float:
-    """Return the smallest float64 that is not less."""
+    """Return the smallest float64 that is at least the value."""
     near = float(value)
     return near if Fraction(near) >= value else FLOAT64.next(near, math.inf)

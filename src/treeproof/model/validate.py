@@ -55,7 +55,7 @@ def validate(forest: Forest) -> None:
     require(roots.ndim == 1 and len(roots) >= 1, "A forest must have at least one tree.")
     require(
         roots[0] == 0 and (np.diff(roots) > 0).all() and roots[-1] < n_nodes,
-        "'roots' must start at 0, ascend, and point at nodes.",
+        "'roots' must start at 0, be ascending, and be indices of nodes.",
     )
     leaf = forest.feature == LEAF
     require(
@@ -68,19 +68,19 @@ def validate(forest: Forest) -> None:
         and (forest.subset[leaf] == LEAF).all(),
         "A leaf must have no children and no subset.",
     )
-    # Every child lies behind its parent in the same tree and has one parent: no cycles, nothing shared or left over.
+    # Every child comes after its parent in the same tree and has one parent: no cycles, no shared or unused nodes.
     end = np.append(roots[1:], n_nodes)[np.searchsorted(roots, np.arange(n_nodes), side="right") - 1]
     inner = np.flatnonzero(~leaf)
     children = np.concatenate([forest.left[inner], forest.right[inner]])
     parents = np.concatenate([inner, inner])
     require(
         ((children > parents) & (children < end[parents])).all(),
-        "Every child must lie behind its parent and inside the same tree.",
+        "Every child must come after its parent, in the same tree.",
     )
     n_parents = np.bincount(children, minlength=n_nodes)
     expected = np.ones(n_nodes, dtype=np.int64)
     expected[roots] = 0
-    require((n_parents == expected).all(), "Every node but a root must have exactly one parent.")
+    require((n_parents == expected).all(), "Every node except a root must have exactly one parent.")
 
     categorical = np.array([column.categories is not None for column in forest.columns])
     has_subset = forest.subset[inner] >= 0
@@ -97,10 +97,10 @@ def validate(forest: Forest) -> None:
         if column.categories is not None:
             require(
                 len(column.categories) >= 1 and len(set(column.categories)) == len(column.categories),
-                f"Column {column.name!r} must have at least one category, and no category twice.",
+                f"Column {column.name!r} must have at least one category, and no duplicates.",
             )
     nodes = inner[has_subset]
-    # Once for each pair: many nodes may share a large subset.
+    # Once per pair: many nodes may share a large subset.
     pairs = zip(forest.subset[nodes].tolist(), forest.feature[nodes].tolist(), strict=True)
     for subset, column_ in sorted(set(pairs)):
         name, categories = forest.columns[column_].name, forest.columns[column_].categories
@@ -115,9 +115,9 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
     """Check how sums become a label; return the number of sums."""
     sums = forest.sums
     if sums is None:
-        require(forest.vote != "sum", "A forest with vote 'sum' must say how: 'sums' is missing.")
+        require(forest.vote != "sum", "A forest with vote 'sum' must have 'sums'. Got none.")
         return forest.n_classes
-    require(forest.vote == "sum", f"Only vote 'sum' has 'sums'. Got vote {forest.vote!r} with 'sums'.")
+    require(forest.vote == "sum", f"Only a forest with vote 'sum' may have 'sums'. Got vote {forest.vote!r}.")
     require(sums.numbers in FLOATS, f"'numbers' of the sums must be one of {list(FLOATS)}. Got {sums.numbers!r}.")
     require(
         0 < sums.floats.round(sums.divisor) < math.inf,
@@ -129,18 +129,18 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
         f"'start' must hold {n_sums} finite number(s). Got {sums.start!r}.",
     )
     if sums.cuts is not None:
-        require(not sums.softmax, "Cuts are made through a sum, not a softmax.")
+        require(not sums.softmax, "'cuts' must not be combined with 'softmax'.")
         require(
             len(sums.cuts) == forest.n_classes - 1
             and all(math.isfinite(cut) for cut in sums.cuts)
             and list(sums.cuts) == sorted(set(sums.cuts)),
-            f"'cuts' must be {forest.n_classes - 1} ascending number(s), one less than classes. Got {sums.cuts!r}.",
+            f"'cuts' must be {forest.n_classes - 1} ascending number(s), one fewer than classes. Got {sums.cuts!r}.",
         )
     exact = np.append(forest.values, sums.start)
     with np.errstate(over="ignore"):
         same = np.array_equal(exact.astype(sums.floats.dtype).astype(np.float64), exact)
     require(
         same,
-        f"Leaf values and 'start' must be {sums.numbers} numbers, as the model adds them.",
+        f"Leaf values and 'start' must be exact {sums.numbers} numbers, the type in which the model adds.",
     )
     return n_sums

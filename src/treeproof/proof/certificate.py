@@ -92,7 +92,7 @@ def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
         imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
         a vote, threshold, confidence or cuts of its own, that is part of its model: pass ``explainer.forest``.
     trust : bool
-        Whether a model in a pickle may be read, which can run any code its author put in.
+        Whether a model may be read from a pickle, which can execute code.
 
     Returns
     -------

@@ -55,8 +55,8 @@ class CellForest:
     exponent
         Scores are the leaves' values times 2 to the power of this, rounded down.
     clauses
-        Rules between features: of each clause, at least one literal holds at every point of the space. A literal says
-        that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
+        Constraints between features: of each clause, at least one literal holds at every point of the space. A literal
+        says that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
     """
 
     source: Forest
@@ -101,7 +101,7 @@ class CellForest:
         return domain
 
     def allows(self, point: Sequence[int], clauses: Iterable[int] | None = None) -> bool:
-        """Return whether a point keeps all rules between features, or these ones."""
+        """Return whether a point satisfies all constraints between features, or these ones."""
         asked = self.clauses if clauses is None else [self.clauses[c] for c in clauses]
         return all(any(point[f] in domain for f, domain in clause) for clause in asked)
 

@@ -58,7 +58,9 @@ class Setting:
         point = self.space.cells(row)
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
-            raise InputError(f"The row must keep the constraint {self.constraint(broken)!r}. It does not.")
+            raise InputError(
+                f"The row violates the constraint {self.constraint(broken)!r}; correct the row or the constraint."
+            )
         label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
         return Instance(row, point, label(point))
 

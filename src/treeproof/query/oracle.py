@@ -81,7 +81,7 @@ class Query:
 class Entailed:
     """The claim holds. Restricting the features of `core` alone, as the query does, is enough for that.
 
-    `clauses`: those of the forest's rules between features that the proof used.
+    `clauses`: those of the forest's constraints between features that the proof used.
 
     `near_tie`: the proof met sums inside the rounding band and rests on the model's own float additions there, in
     tree order (a model that predicts with several jobs adds in any order).

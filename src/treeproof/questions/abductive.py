@@ -50,9 +50,9 @@ class Abductive(Result):
     features at all, the forest gives every input this label, or none the target.
 
     `cost` is what the features cost together, if costs were stated. `lower_bound` is given if the smallest set was
-    asked for: it is proved that none has fewer features, or costs less.
+    asked for: it is proved that no set has fewer features, or costs less.
 
-    `rule` has the values of the features for which that is proved: those that the forest does not tell from the
+    `rule` has the values of the features for which that is proved: those that the forest does not distinguish from the
     instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
     be widened and no value added, given the others (perhaps missing values can); otherwise the deadline came first.
 
@@ -106,13 +106,13 @@ class Abductive(Result):
 
     @property
     def title(self) -> str:
-        """The label, and whether anything is needed for it."""
+        """The label, and whether any condition is needed for it."""
         label = f"{self.label}" if self.target is None else f"{self.label}, not {self.target}"
         return f"{label}, {'because' if self.features else 'whatever the input'}"
 
     @property
     def lines(self) -> list[Line]:
-        """The conditions, and what is proved of them."""
+        """The conditions, and what is proved about them."""
         claim = self._proved() + under(self.constraints)
         return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", claim)]
 
@@ -149,7 +149,7 @@ class Abductive(Result):
         return {"kind": "abductive", **as_plain(self), **plain_costs(self)}
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
-        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+        """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
 
         See `treeproof.plots.explanation`.
         """
@@ -181,13 +181,15 @@ def make_plan(
     cost: Mapping[str | int, Any] | None,
     inflate: bool,
 ) -> Plan:
-    """Return what a person asks for, as a plan; InputError if its parts do not go together."""
+    """Return the user's options as a plan; InputError if they cannot be combined."""
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 1:
         raise InputError(f"The 'tries' parameter must be a whole number of at least 1. Got {tries!r} instead.")
     preferred = setting.features(prefer)
     costs = make_costs(setting, minimum, cost, preferred)
     if minimum and tries > 1:
-        raise InputError("With minimum=True no set is shorter, however many orders are tried. Leave out 'tries'.")
+        raise InputError(
+            "'tries' must not be combined with minimum=True, which looks for the smallest set. Leave one out."
+        )
     first = setting.order(order, preferred)
     n_others = len(first) - len(set(preferred))
     perturbed = (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
@@ -276,7 +278,7 @@ def _certify(
     cheapest: Cheapest[Refuted] | None,
     timeout: float | None,
 ) -> Certificate:
-    """Return the certificate of an explanation: that its rule suffices, and all that its status says beyond."""
+    """Return the certificate of an explanation: that its rule suffices, and what else its status says."""
     domains = fix(setting.cells, instance.point, features) if widened is None else widened.domains
     return certify(
         setting,

@@ -27,7 +27,7 @@ class Attribution(Result):
     """How many abductive explanations contain each feature.
 
     `counts` has the number for each feature, of `n_abductive` explanations in all. `n_contrastive` is the number of
-    contrastive ones met on the way. `status` is ``"complete"`` (these are all, so the shares are exact), ``"limited"``
+    contrastive ones found as well. `status` is ``"complete"`` (these are all, so the shares are exact), ``"limited"``
     (as many as asked for) or ``"incomplete"`` (timed out): then they are shares of those found first, and say
     nothing certain about the others, except that a count above 0 proves a feature relevant.
 
@@ -71,7 +71,7 @@ class Attribution(Result):
 
     @property
     def title(self) -> str:
-        """The label, and of how many explanations the shares are."""
+        """The label, and how many explanations the shares refer to."""
         first = "" if self.complete else "first "
         return f"{self.label}, of whose {first}{self.n_abductive} explanation{'s'[: self.n_abductive != 1]}"
 
@@ -85,7 +85,7 @@ class Attribution(Result):
 
     @property
     def ranked(self) -> list[tuple[str, int, Fraction]]:
-        """Name, count and share of each feature, those that count most first."""
+        """Name, count and share of each feature, sorted by count, largest first."""
         return sorted(zip(self.feature_names, self.counts, self.shares, strict=True), key=lambda entry: -entry[1])
 
     def _claim(self) -> str:
@@ -146,5 +146,5 @@ def attribute(setting: Setting, instance: Instance, limit: int | None, timeout: 
 
 
 def percent(share: Fraction) -> str:
-    """Return a share in three digits."""
+    """Return a share as a percentage with three digits."""
     return f"{float(100 * share):.3g}"

@@ -1,4 +1,4 @@
-"""Whether predictions rest on protected features, row by row.
+"""Whether predictions depend on protected features, row by row.
 
 With all other features kept, a change of the protected ones either can give another prediction, or cannot. It cannot
 iff the other features alone force the prediction, which is so iff some abductive explanation does without protected
@@ -33,10 +33,10 @@ class AuditedRow(Result):
     """What was proved about one row.
 
     `flips` tells whether a change of protected features alone can give another prediction: True (with a witness, in
-    which no change can be left out), False (then `why` is an explanation without protected features) or None (the time
-    was up). `necessary` are the protected features that are in every explanation, `undecided` those of which that is
+    which no change can be left out), False (then `why` is an explanation without protected features) or None (timed
+    out). `necessary` are the protected features that are in every explanation, `undecided` those for which that is
     not known. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said is
-    proved, but perhaps fewer features would do, or more is necessary) or ``"unknown"`` (not even whether it flips).
+    proved, but fewer features may suffice, or more may be necessary) or ``"unknown"`` (not even whether it flips).
 
     Examples
     --------
@@ -90,7 +90,7 @@ class AuditedRow(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(Result):
-    """How many predictions rest on protected features, and which.
+    """How many predictions depend on protected features, and which.
 
     `n_flips` counts the rows in which a change of protected features alone gives another prediction, `n_free` those
     in which it cannot: these have an explanation without them. `n_unknown` counts the rest, not decided in time. So
@@ -127,7 +127,7 @@ class Audit(Result):
 
     @property
     def n_free(self) -> int:
-        """Number of rows in which it cannot; they have an explanation without protected features."""
+        """Number of rows in which no such change does; they have an explanation without protected features."""
         return sum(row.flips is False for row in self.rows)
 
     @property
@@ -142,7 +142,7 @@ class Audit(Result):
 
     @property
     def by_label(self) -> dict[Label, dict[str, int]]:
-        """For each predicted label, the number of rows, and of those that flip, are free, or are unknown."""
+        """For each predicted label, the number of rows, and how many of them flip, are free, or are unknown."""
         parts: dict[Label, list[AuditedRow]] = {}
         for row in self.rows:
             parts.setdefault(row.label, []).append(row)
@@ -167,7 +167,7 @@ class Audit(Result):
         return "\n".join([self.title, *aligned(self.counts, "<>>")])
 
     def table(self) -> str:
-        """Return one line for each row: its label, whether it flips, what is necessary, and what was found."""
+        """Return one record per row: its label, whether it flips, what is necessary, and what was found."""
         said = {True: "yes", False: "no", None: "unknown"}
         lines = [
             (str(row.row), str(row.label), said[row.flips], ", ".join(row.necessary) or "-", row.finding())
@@ -199,7 +199,7 @@ class Audit(Result):
         return {"kind": "audit", **counts, "necessary": self.necessary, "by_label": labels, **as_plain(self)}
 
     def to_frame(self) -> Any:
-        """Return one line for each row as a pandas DataFrame."""
+        """Return one line per row as a pandas DataFrame."""
         try:
             import pandas as pd
         except ImportError as error:

@@ -42,7 +42,7 @@ def changes_between(
 ) -> dict[int, Changed]:
     """Return what differs between two rows, by feature.
 
-    `written` has numbers, by column of a numeric feature, that people write and the model reads as those of `after`.
+    `written` has numbers, by column of a numeric feature, as users write them and the model reads as those of `after`.
     Where the shortest such number is not the one that is written, that one is shown and, with `readings`, how the model
     reads it.
     """

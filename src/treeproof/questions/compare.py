@@ -1,4 +1,4 @@
-"""Two versions of a model beside each other: which rows got another label, and which got another reason."""
+"""Two versions of a model compared: which rows got another label, and which got another reason."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ComparedRow:
     """One row under both versions.
 
     `difference` is ``"label"`` (another prediction), ``"reason"`` (the same prediction, but the features of the old
-    explanation are no minimal explanation in the new version), ``"same"``, or ``"unknown"`` (the same prediction, and
-    the deadline came before its reasons were clear).
+    explanation are not a minimal one in the new version), ``"same"``, or ``"unknown"`` (the same prediction, and
+    timed out before its reasons were decided).
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Comparison(Result):
 
     @property
     def unknown(self) -> tuple[ComparedRow, ...]:
-        """The rows with the same label whose reasons were not clear in time."""
+        """The rows with the same label whose reasons were not decided in time."""
         return self._with("unknown")
 
     def _with(self, difference: Difference) -> tuple[ComparedRow, ...]:
@@ -86,7 +86,7 @@ class Comparison(Result):
 
     @property
     def decided(self) -> bool:
-        """Whether all of both explanations of every row is decided."""
+        """Whether both explanations of every row are fully decided."""
         return all(row.old.decided and row.new.decided for row in self.rows)
 
     @property
@@ -146,14 +146,14 @@ def compare(
 
     A prediction has many minimal explanations, and two versions may merely list different ones. So the new version is
     asked for the one that keeps the features of the old: a reason differs only if it is proved that these features are
-    no minimal explanation any more, because they do not force the label, or because fewer of them do.
+    no longer a minimal explanation, because they do not force the label, or because fewer of them do.
 
     Parameters
     ----------
     old, new
         Models, as `Explainer` takes them, or explainers with their own settings. Features are compared by name.
     X
-        Rows that both versions take. If their columns differ, pass a frame.
+        Rows that both versions accept. If their columns differ, pass a frame.
     n_jobs, progress
         As in `Explainer.batch`.
     timeout

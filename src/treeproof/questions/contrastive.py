@@ -49,12 +49,12 @@ class Contrastive(Result):
     """Features whose change alone can give another prediction, with an input that shows it.
 
     `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no proper
-    subset can change the prediction in the way asked for), ``"sound"`` (the deadline came first: the witness is right,
-    but perhaps fewer features would do), ``"impossible"`` (proved: no input at all, within the `limits`, gives the
-    asked-for label) or ``"unknown"`` (the deadline came before any witness). `cost` and `lower_bound` are as in
+    subset can change the prediction in the way asked for), ``"sound"`` (timed out: the witness is right, but the set
+    may not be minimal), ``"impossible"`` (proved: no input at all, within the `limits`, gives the
+    asked-for label) or ``"unknown"`` (timed out before any witness). `cost` and `lower_bound` are as in
     `Abductive`.
 
-    `distance` is how far the witness is from the instance, rounded to a float; None if nobody asked. `closest` says
+    `distance` is how far the witness is from the instance, rounded to a float; None unless requested. `closest` says
     that it is proved: no other values of the same features, within the limits, give the asked-for label at a smaller
     distance.
 
@@ -105,12 +105,12 @@ class Contrastive(Result):
 
     @property
     def lines(self) -> list[Line]:
-        """The changes, and what is proved of them."""
+        """The changes, and what is proved about them."""
         return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
 
     @property
     def decided(self) -> bool:
-        """Whether the features are as few, and their values as close, as was asked for, or no change does."""
+        """Whether the features are as few, and their values as close, as was asked for, or none exists."""
         return self.status == "impossible" or (is_least(self) and (self.closest or self.distance is None))
 
     def _claim(self) -> str:
@@ -305,8 +305,8 @@ def _finish(
 class Contrastives(Result, Sequence[Contrastive]):
     """Several minimal changes that share few features, in the order in which they were found.
 
-    `status` is ``"found"`` (as many as asked for), ``"all"`` (proved: there are no more) or ``"sound"`` (the time was
-    up: there may be more). Each change says itself what is proved of it.
+    `status` is ``"found"`` (as many as asked for), ``"all"`` (proved: there are no more) or ``"sound"`` (timed
+    out: there may be more). Each change says what is proved about it.
 
     Examples
     --------
@@ -350,7 +350,7 @@ class Contrastives(Result, Sequence[Contrastive]):
 
     @property
     def title_role(self) -> Role:
-        """What is said about other changes: that there are none, perhaps, or nothing."""
+        """The role of the title: proved if there are no other changes, open if timed out, otherwise only a title."""
         roles: dict[str, Role] = {"found": "title", "all": "proved"}
         return roles.get(self.status, "open")
 

@@ -1,4 +1,4 @@
-"""What features cost, as people say it and as whole numbers."""
+"""What features cost, as users state it and as whole numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treeproof.query.context import Setting
 
 @dataclass(frozen=True, slots=True)
 class FeatureCosts:
-    """The cost of every feature in whole units, exactly; `stated` says that a person gave them, else each is 1."""
+    """The cost of every feature in whole units, exactly; `stated` says that the user gave them; otherwise each is 1."""
 
     units: Mapping[int, int]
     unit: Fraction
@@ -36,9 +36,11 @@ class FeatureCosts:
 def make_costs(
     setting: Setting, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
 ) -> FeatureCosts | None:
-    """Return the costs by which a cheapest set is asked for, or None if none is; features without a cost cost 1."""
+    """Return the costs to minimise, or None if no minimum is asked for; features without a stated cost have cost 1."""
     if minimum and prefer:
-        raise InputError("The smallest set is found whatever is preferred. With minimum=True, say what features cost=.")
+        raise InputError(
+            "'prefer' must not be combined with minimum=True, which ignores it. State what features cost with cost=."
+        )
     if cost is None:
         return (
             FeatureCosts(dict.fromkeys(range(setting.space.n_features), 1), Fraction(1), stated=False)
@@ -46,7 +48,7 @@ def make_costs(
             else None
         )
     if not minimum:
-        raise InputError("A cost says which set is the cheapest. Pass minimum=True with it, to ask for that one.")
+        raise InputError("'cost' requires minimum=True, which finds the cheapest set. Pass both, or leave out 'cost'.")
     if not isinstance(cost, Mapping):
         raise InputError(f"The 'cost' parameter must map features to numbers, as in {{'age': 2}}. Got {cost!r}.")
     exact = dict.fromkeys(range(setting.space.n_features), Fraction(1))

@@ -35,7 +35,7 @@ class Coverage(Result):
 
     @property
     def share(self) -> float:
-        """The part of the rows that satisfies the rule; 0 of no rows."""
+        """The share of the rows that satisfy the rule; 0 if there are no rows."""
         return self.covered / self.total if self.total else 0.0
 
     @property
@@ -45,7 +45,7 @@ class Coverage(Result):
 
     @property
     def decided(self) -> bool:
-        """Always: rows are counted."""
+        """Always True: counting needs no deadline."""
         return True
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,9 +64,9 @@ def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:
 
 
 def locate_rows(setting: Setting, X: Any) -> list[Instance]:
-    """Return rows as people pass them, located in the space; InputError if one is outside it."""
+    """Return the cells of the user's rows; InputError if one is outside the space."""
     found = []
-    known: dict[bytes, Instance] = {}  # many data sets repeat themselves
+    known: dict[bytes, Instance] = {}  # many data sets have duplicate rows
     for i, row in enumerate(as_rows(X, setting.forest.columns, setting.forest.floats)):
         instance = known.get(row.tobytes())
         if instance is None:

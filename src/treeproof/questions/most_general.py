@@ -27,7 +27,7 @@ from treeproof.search.inflation import widen
 from treeproof.search.most_general import most_general
 from treeproof.space.conditions import Condition
 
-_SEARCHING = 0.9  # part of the time; the rest is for widening, which makes a rule far shorter
+_SEARCHING = 0.9  # share of the time; the rest is for widening, which makes a rule far shorter
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -35,9 +35,9 @@ class MostGeneral(Result):
     """A rule that the instance satisfies and that forces its label, with as many rows as any such rule covers.
 
     A rule has a range or a set of values for each of its `features`. `status` is ``"optimal"`` (no rule around the
-    instance that forces the label covers more rows) or ``"sound"`` (the deadline came first: the rule forces the label,
+    instance that forces the label covers more rows) or ``"sound"`` (timed out: the rule forces the label,
     and no such rule covers more than `bound` rows). `widest` says that, given the others, no range can be widened and
-    no value added, also where no row tells the difference.
+    no value added, even where that would cover no more rows.
 
     Examples
     --------
@@ -67,12 +67,12 @@ class MostGeneral(Result):
 
     @property
     def title(self) -> str:
-        """The label, and whether anything is needed for it."""
+        """The label, and whether any condition is needed for it."""
         return f"{self.label}, {'whenever' if self.rule else 'whatever the input'}"
 
     @property
     def lines(self) -> list[Line]:
-        """The conditions, and what is proved of them."""
+        """The conditions, and what is proved about them."""
         return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", self._claim())]
 
     @property
@@ -97,7 +97,7 @@ class MostGeneral(Result):
         return {"kind": "most general", **as_plain(self), "coverage": self.coverage.to_dict()}
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
-        """Draw each condition on the scale of its feature, before the distribution of the rows `data`; return the axes.
+        """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
 
         See `treeproof.plots.explanation`.
         """

@@ -1,11 +1,11 @@
-"""Where a change may lead and how far that is: limits on the features, and exact distances.
+"""Which values a change may lead to, and how far they are: limits on the features, and exact distances.
 
-A limit speaks of new values. A feature may always keep the value that it has, also one outside its limits; if it
-changes, it changes to a value inside. Limits are about the numbers that people write, as in `treeproof.space.region`:
-the value that is shown keeps them digit by digit.
+A limit applies to new values. A feature may always keep its value, even one outside its limits; if it changes, the new
+value is inside. Limits are about the numbers that users write, as in `treeproof.space.region`: the value that is shown
+satisfies them exactly as written.
 
 The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another
-named value is 1 divided by the scale. A number that gets lost or found moves by the span of the forest's cuts.
+named value is 1 divided by the scale. A change from or to a missing value counts as the span of the forest's cuts.
 Distances are exact: whole multiples of one small unit.
 """
 
@@ -45,7 +45,7 @@ class Reached:
 class Moves:
     """What a row may become: the cells that each feature may take, its own among them, and their distances.
 
-    `limits` has the limits, by feature; `words` says them in short.
+    `limits` has the limits, by feature; `words` states them briefly.
     """
 
     setting: Setting
@@ -56,12 +56,12 @@ class Moves:
     scales: Mapping[int, Fraction]
 
     def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
-        """Return the closest row in these cells that keeps the limits; beside it, how its limited numbers are written.
+        """Return the closest row in these cells within the limits, and how its limited numbers are written.
 
         A feature in its own cell keeps its value.
         """
-        home, space = self.instance.point, self.setting.space
-        limits = [limit for f, limit in self.limits.items() if point[f] != home[f]]
+        own, space = self.instance.point, self.setting.space
+        limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
         return Region(space, limits).row(point, near=self.instance.row)
 
     def costs(self, features: Iterable[int], *, stay: bool) -> tuple[CellCosts, Fraction]:
@@ -74,11 +74,11 @@ class Moves:
         common = math.lcm(*(scale.numerator for scale in scales.values()))
         costs = {}
         for f in chosen:
-            home = self.instance.point[f]
+            own = self.instance.point[f]
             weight = scales[f].denominator * (common // scales[f].numerator)
-            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != home}
+            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != own}
             if stay:
-                costs[f][home] = 0
+                costs[f][own] = 0
         return costs, Fraction(1, common * self._fine)
 
     def _units(self, f: int) -> dict[int, int]:
@@ -104,7 +104,7 @@ class Moves:
         return self.setting.forest.floats.fine
 
     def scale(self, feature: int) -> Fraction:
-        """Return the change of a feature that counts as a distance of 1."""
+        """Return the change of a feature that is a distance of 1."""
         return self.scales.get(feature) or _span(self.setting, feature)
 
     def reach(self, answer: Refuted) -> Reached:
@@ -148,7 +148,7 @@ def make_moves(
     limits: Mapping[str | int, Any] | None = None,
     scale: Mapping[str | int, Any] | None = None,
 ) -> Moves:
-    """Return the moves that a person's limits leave, and their distances; InputError for limits that make no sense."""
+    """Return the moves that the user's limits allow, and their distances; InputError for invalid limits."""
     space, point = setting.space, instance.point
     kept = set(setting.features(fixed))
     ways = _by_feature(setting, directions, "directions")
@@ -156,17 +156,17 @@ def make_moves(
     domains = Region(space, bounds.values()).domains(setting.cells.full)
     free, words = [], []
     for f, feature in enumerate(space.features):
-        cells, home = frozenset(domains[f]), point[f]
+        cells, own = frozenset(domains[f]), point[f]
         if f in kept:
             cells = frozenset()
             words.append(f"{feature.name} fixed")
         if f in ways:
-            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], home, cell))
+            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], own, cell))
             words.append(f"{feature.name} only {ways[f]}")
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
-        free.append(as_domain(cells | {home}, setting.cells.ordered[f]))
+        free.append(as_domain(cells | {own}, setting.cells.ordered[f]))
     scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
     return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
 
@@ -190,18 +190,18 @@ def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: s
     return found
 
 
-def _leads(setting: Setting, f: int, way: Any, home: int, cell: int) -> bool:
+def _leads(setting: Setting, f: int, way: Any, own: int, cell: int) -> bool:
     """Return whether a cell lies in that direction; a missing value is neither up nor down."""
     down, feature = _is_down(setting, f, way), setting.space.features[f]
     assert isinstance(feature, NumericFeature)
-    return feature.missing_cell not in (home, cell) and (cell < home if down else cell > home)
+    return feature.missing_cell not in (own, cell) and (cell < own if down else cell > own)
 
 
 def _is_down(setting: Setting, f: int, way: Any) -> bool:
     feature = setting.space.features[f]
     if not isinstance(feature, NumericFeature):
         raise InputError(
-            f"A direction must be given for a numeric feature. {feature.name!r} has named values, without an order; "
+            f"A direction must be given for a numeric feature. {feature.name!r} has named values, which have no order; "
             "use limits={...} to choose among them."
         )
     if way not in ("up", "down"):
@@ -210,7 +210,7 @@ def _is_down(setting: Setting, f: int, way: Any) -> bool:
 
 
 def _limit(setting: Setting, f: int, given: Any) -> Restriction:
-    """Return what a person's limit allows: two numbers, or named values."""
+    """Return what the user's limit allows: two numbers, or named values."""
     feature = setting.space.features[f]
     if isinstance(feature, ValueFeature):
         cells = _chosen(feature, given)
@@ -223,7 +223,7 @@ def _limit(setting: Setting, f: int, given: Any) -> Restriction:
         text = f"{feature.name} is any value"
     limit = numeric_restriction(feature, [Bounds(f, low, False, high, False)], text, missing=False)
     if not limit.intervals or Region(setting.space, [limit]).empty is not None:
-        raise InputError(f"The limits of {feature.name!r} must leave some {feature.kind} value. Got {given!r}.")
+        raise InputError(f"The limits of {feature.name!r} must contain some {feature.kind} value. Got {given!r}.")
     return limit
 
 
@@ -261,7 +261,7 @@ def _scale(setting: Setting, f: int, given: Any) -> Fraction:
 
 
 def _span(setting: Setting, f: int) -> Fraction:
-    """Return the difference between the forest's first and last cut of a feature; 1 if it has less than two cuts."""
+    """Return the difference between the forest's first and last cut of a feature; 1 if it has fewer than two cuts."""
     feature = setting.space.features[f]
     if not isinstance(feature, NumericFeature):
         return Fraction(1)
@@ -280,7 +280,7 @@ def _cuts(forest: Forest, feature: NumericFeature) -> Interval:
 
 
 def _keeps(setting: Setting, limit: Restriction, row: Rows, written: Mapping[int, float]) -> bool:
-    """Return whether a changed feature keeps its limit, as it is written and as the model reads it."""
+    """Return whether a changed feature is within its limit, as written and as the model reads it."""
     feature = setting.space.features[limit.feature]
     if limit.intervals is None:
         return limit.cells is not None and feature.cell(row.tolist()) in limit.cells

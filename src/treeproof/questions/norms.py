@@ -21,7 +21,7 @@ NormName = Literal["linf", "l1", "l0"]
 
 
 class Norm(ABC):
-    """How distances of features make the distance of an input, and how the nearest flip is found."""
+    """How distances of features combine into the distance of an input, and how the nearest flip is found."""
 
     meaning: str
     """What the distance is, in words."""
@@ -32,11 +32,11 @@ class Norm(ABC):
 
     @abstractmethod
     def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
-        """Return the nearest flip, or the nearest one known at the deadline; `answer` is any flip."""
+        """Return the nearest flip, or the nearest one found before the deadline; `answer` is any flip."""
 
     @abstractmethod
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
-        """Return how far an input is whose changed features are so far."""
+        """Return the distance of an input from the distances of its changed features."""
 
     def below(self, distance: Fraction, n_features: int) -> str:
         """Return which inputs are nearer than a distance, in words."""
@@ -48,7 +48,7 @@ class Norm(ABC):
 
     @property
     def remark(self) -> str:
-        """What remains to be said about the words of a distance."""
+        """A sentence that explains the distance."""
         return f" Distance: {self.meaning}."
 
 
@@ -76,7 +76,7 @@ class _Sum(Norm):
 
     def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip."""
-        # The closest witness of a minimal change is soon found and good to begin with.
+        # The closest witness of a minimal change is found quickly and is a good start.
         change = contrastive(memory, ordering, answer)
         inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != memory.point[f]} for f in change.features}
         return closest(memory, costs, closest(memory, inside, change.witness).witness)
@@ -92,9 +92,9 @@ class _Count(Norm):
     def costs(self, moves: Moves) -> tuple[CellCosts, Fraction]:
         """Return 1 for every cell but the row's own; InputError for a scale, which has no meaning here."""
         if moves.scales:
-            raise InputError("A scale has no meaning for norm='l0', which counts changed features. Leave it out.")
-        home = moves.instance.point
-        return {f: {cell: int(cell != home[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
+            raise InputError("'scale' has no meaning for norm='l0', which counts changed features. Leave it out.")
+        own = moves.instance.point
+        return {f: {cell: int(cell != own[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
 
     def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the flip with the fewest changes."""
@@ -115,7 +115,7 @@ class _Count(Norm):
 
     @property
     def remark(self) -> str:
-        """Nothing: the words say what is counted."""
+        """Nothing: the statement itself says what is counted."""
         return ""
 
 
@@ -123,6 +123,6 @@ NORMS: Mapping[NormName, Norm] = {"linf": _Largest(), "l1": _Sum(), "l0": _Count
 
 
 def _text(value: Fraction, rounding: str) -> str:
-    """Return the value in six digits, rounded as told."""
+    """Return the value with six digits, rounded in the given direction."""
     digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{digits.normalize():f}" if -6 < digits.adjusted() < 12 else str(digits)

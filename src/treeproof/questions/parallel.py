@@ -1,4 +1,4 @@
-"""Many independent tasks in threads: results in order, a progress bar, and an end when the user wants one.
+"""Many independent tasks in threads: results in order, a progress bar, and a prompt stop on Ctrl-C.
 
 By hand, so that `cancel` runs between Ctrl-C and the wait for running searches; joblib's `Parallel` has no such hook.
 """
@@ -29,8 +29,8 @@ def run_parallel(
 ) -> list[Result]:
     """Return ``[function(task) for task in tasks]``, computed by `n_jobs` threads.
 
-    `progress` is the text beside a progress bar on standard error. `cancel` is called before an exception, Ctrl-C
-    included, leaves: it should make running tasks end soon.
+    `progress` is the text next to a progress bar on standard error. `cancel` is called before an exception, Ctrl-C
+    included, is raised: it should make running tasks end soon.
 
     >>> run_parallel(abs, [-2, 1, -3], n_jobs=2)
     [2, 1, 3]
@@ -48,10 +48,10 @@ def run_parallel(
 
 
 def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
-    """Yield the results in order, and look up several times a second.
+    """Yield the results in order, waking up several times a second.
 
-    After z3 had run in the process, a wait without an end did not see Ctrl-C any more, perhaps because system calls
-    then go on after a signal.
+    After z3 had run in the process, a wait without timeout no longer noticed Ctrl-C, perhaps because system calls are
+    then resumed after a signal.
     """
     for future in futures:
         while not wait([future], timeout=0.1).done:
@@ -71,16 +71,16 @@ def count_jobs(n_jobs: Any) -> int:
         raise InputError(f"The 'n_jobs' parameter must be None or a whole number other than 0. Got {n_jobs!r} instead.")
     if n_jobs > 0:
         return int(n_jobs)
-    from joblib import effective_n_jobs  # it takes time to import, and most calls do not need it
+    from joblib import effective_n_jobs  # slow to import, and most calls do not need it
 
     return int(effective_n_jobs(int(n_jobs)))
 
 
 def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:
-    """Yield the items and show how many have come, and how many come each second; nothing without `text`.
+    """Yield the items and show how many are done, and how many per second; show nothing without `text`.
 
-    A bar on standard error if rich is installed, else a count. `total` is None if nobody knows: then there is no bar
-    and no time left. On rich's `console`, if one is given, the bar goes away at the end.
+    A bar on standard error if rich is installed, else a count. `total` is None if it is not known: then there is no
+    bar and no time left. On rich's `console`, if one is given, the bar disappears at the end.
     """
     if text is None:
         yield from items

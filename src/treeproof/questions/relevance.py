@@ -51,7 +51,7 @@ class FeatureRelevance:
 class Relevance(Result):
     """Which features are in every, in some or in no abductive explanation of a prediction; `grades` has what shows it.
 
-    To keep an irrelevant feature at its value never helps to force the prediction, whatever else is kept.
+    Keeping an irrelevant feature at its value never helps to force the prediction, whatever else is kept.
     `status` is ``"complete"`` or ``"incomplete"`` (timed out: nothing is said about the `unknown` ones).
 
     Examples
@@ -90,7 +90,7 @@ class Relevance(Result):
           chest-pain: 1 -> 0.5
         """
         if self._certify is None:
-            raise UnsupportedQueryError("A certificate is made by the explainer's own result. Ask for it there.")
+            raise UnsupportedQueryError("A certificate needs the explainer's own result, not a copy. Ask for it there.")
         return self._certify(feature, timeout)
 
     @property

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from treeproof.questions.contrastive import Contrastive
 
 Role = Literal["title", "condition", "change", "row", "more", "note", "proved", "refuted", "open"]
-"""What a line is: a title, an item of a list (`ITEMS`), a remark, or a statement (`STATEMENTS`).
+"""The role of a line: a title, an item of a list (`ITEMS`), a remark, or a statement (`STATEMENTS`).
 
-A statement is proved, refuted, or open: then a deadline came before all of it was decided.
+A statement is proved, refuted, or open (timed out before all of it was decided).
 """
 
 ITEMS: frozenset[Role] = frozenset({"condition", "change", "row", "more"})
@@ -35,7 +35,7 @@ STATEMENTS: frozenset[Role] = frozenset({"proved", "refuted", "open"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a result and what it is; `hint` says how to see what a line of the role ``"more"`` leaves out."""
+    """One line of a result and its role; `hint` says how to see what a line with the role ``"more"`` leaves out."""
 
     role: Role
     text: str
@@ -93,7 +93,7 @@ class Result(ABC):
     __slots__ = ()
 
     indent: ClassVar[str] = "  "
-    """What the text of an item begins with."""
+    """The prefix of an item's text."""
 
     @property
     @abstractmethod
@@ -102,12 +102,12 @@ class Result(ABC):
 
     @property
     def title_role(self) -> Role:
-        """What the title is, if it is a statement already."""
+        """The role of the title: a statement's, if the title is one."""
         return "title"
 
     @property
     def lines(self) -> Sequence[Line]:
-        """What stands below the title."""
+        """The lines below the title."""
         return ()
 
     @property
@@ -130,7 +130,7 @@ class Result(ABC):
         """Return the result as plain data, ready for JSON."""
 
     def written(self) -> Iterator[tuple[Line, str]]:
-        """Yield every line, and what stands before it in a text."""
+        """Yield every line, and its prefix in plain text."""
         for i, part in enumerate(self.parts, start=1):
             (title, _), *others = part.written()
             yield replace(title, text=f"{i}. {title.text}"), ""
@@ -151,7 +151,7 @@ class Result(ABC):
         return card(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep everything in a file or another process but the way to the proof, which holds the whole explainer.
+        """Pickle everything except the link to the proof, which holds the whole explainer.
 
         Early versions of Python 3.11 have a ``__getstate__`` of their own for such classes, whatever is defined here.
         """
@@ -165,14 +165,14 @@ class Result(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """What a picture of a result needs of the space: the result's features, in its order, and the model's columns."""
+    """What a plot of a result needs from the space: the result's features, in its order, and the model's columns."""
 
     features: tuple[Feature, ...]
     columns: tuple[Column, ...]
     floats: Floats
 
     def light(self) -> Scales:
-        """Return the same without the cells between a feature's ends, of which there may be thousands."""
+        """Return a copy without the cells between a feature's ends; there may be thousands of these."""
         features = tuple(
             replace(feature, lows=feature.lows[:1], highs=feature.highs[-1:])
             if isinstance(feature, NumericFeature)
@@ -191,8 +191,8 @@ def certified(certify: Callable[[float | None], Any] | None, timeout: float | No
     """Return a result's certificate; UnsupportedQueryError if it has none."""
     if certify is None:
         raise UnsupportedQueryError(
-            "There is a certificate for a reason, and for a minimal change that was found without limits, of the "
-            "explainer's own result; a copy has none. There is none for this one."
+            "A certificate needs an abductive explanation, or a minimal change found without limits, and the "
+            "explainer's own result, not a copy. There is none for this result."
         )
     return certify(timeout)
 
@@ -233,7 +233,7 @@ def plain(number: Fraction | None) -> int | float | None:
 
 
 def plain_costs(result: Abductive | Contrastive) -> dict[str, int | float | None]:
-    """Return what a set costs, and the bound of that, for JSON."""
+    """Return the cost of a set and its lower bound, for JSON."""
     return {"cost": plain(result.cost), "lower_bound": plain(result.lower_bound)}
 
 
@@ -250,7 +250,7 @@ def no_less(result: Abductive | Contrastive) -> str | None:
 
 
 def perhaps_less(result: Abductive | Contrastive) -> str:
-    """Return what is known of smaller or cheaper sets, if these were looked for until the deadline."""
+    """Return what is known about smaller or cheaper sets, if the search for them timed out."""
     if result.status == "minimum" or result.lower_bound is None:
         return ""
     sized = result.cost is None
@@ -260,7 +260,7 @@ def perhaps_less(result: Abductive | Contrastive) -> str:
 
 
 def but_missing(rule: Sequence[Condition]) -> str:
-    """Return what remains to be said of conditions that cannot be widened: only the next values were tried."""
+    """Return the caveat for conditions that cannot be widened: only the next values were tried."""
     return ", but perhaps by missing values" if any(condition.missing is False for condition in rule) else ""
 
 

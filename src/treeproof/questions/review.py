@@ -1,4 +1,4 @@
-"""Whether somebody else's explanation is right: a rule, or a list of features, that is said to force a label."""
+"""Whether a given explanation is right: a rule, or a list of features, that is claimed to force a label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.result import Line, Result, Role, as_plain, lines_of, near_ties, under
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.space.domains import Cells
-from treeproof.space.region import Region, Restriction, at_home, read_conditions
+from treeproof.space.region import Region, Restriction, in_own_cell, read_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Repair:
 
     `rule` has them in words. `dropped` and `tightened` are conditions as they were given, `added` names of features
     that were not mentioned. `status` is ``"minimal"`` (no condition can be dropped, and no tightened one can have its
-    old width back) or ``"sound"`` (timed out: fewer or wider conditions may do).
+    old width) or ``"sound"`` (timed out: fewer or wider conditions may do).
 
     Examples
     --------
@@ -68,10 +68,10 @@ class Repair:
 class Review(Result):
     """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (timed out).
 
-    `applies` tells whether the row satisfies the conditions itself; if not, they are not about it. If they hold,
-    `minimal` tells whether none of them can be dropped, and `redundant` has those of which any one can. A repair is
-    what is left of conditions that hold without what they do not need, or conditions that hold, if they do not; it is
-    always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said
+    `applies` says whether the row itself satisfies the conditions; if not, they are not about it. If they hold,
+    `minimal` says whether none of them can be dropped, and `redundant` has those of which any one can. A repair is what
+    remains of conditions that hold after dropping what they do not need; if they do not hold, it is conditions that do.
+    It is always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said
     is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
 
     Examples
@@ -131,7 +131,7 @@ class Review(Result):
 
     @property
     def lines(self) -> list[Line]:
-        """The conditions, what is proved of them, a counterexample, and conditions that are right."""
+        """The conditions, what is proved about them, a counterexample, and conditions that are right."""
         lines = lines_of("condition", self.conditions or ["none at all"])
         if self.applies is False:
             lines.append(Line("note", "The row does not satisfy them: they are not about it."))
@@ -202,11 +202,11 @@ class _Case:
         if self.region.empty is not None:
             raise _unsatisfiable(f"the conditions on {space.names[self.region.empty]!r}")
         self.domains = self.region.domains(full)
-        # Without a row, any point and any numbers serve to have a counterexample near them.
+        # Without a row, any point and any numbers will do as those that a counterexample should be near.
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
         self.row = np.zeros(setting.forest.n_columns, setting.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
-        self.conditions = [*given, *(at_home(space, f, self.point) for f in range(space.n_features))]
+        self.conditions = [*given, *(in_own_cell(space, f, self.point) for f in range(space.n_features))]
         self.memory = setting.memory(Instance(self.row, self.point, label), Stays(label), timeout)
         self.search = Conditions(
             self.memory,
@@ -215,7 +215,7 @@ class _Case:
         )
 
     def result(self, start: float) -> Review:
-        """Return everything that can be found in the time."""
+        """Return everything that can be found before the deadline."""
         setting = self.setting
         answer = self.search.ask(self.claimed)
         if isinstance(answer, Entailed) and not self.applies and self._is_vacuous():
@@ -248,7 +248,7 @@ class _Case:
         )
 
     def _is_vacuous(self) -> bool:
-        """Return whether constraints leave no input that satisfies the conditions; the label is forced by these."""
+        """Return whether the constraints exclude every input that satisfies the conditions."""
         if not self.setting.cells.clauses:
             return False
         instance = Instance(self.row, self.point, self.label)
@@ -272,7 +272,7 @@ class _Case:
         space, first = self.setting.space, len(self.given)
         mentioned = list(dict.fromkeys(condition.feature for condition in self.given))
         others = [first + f for f in self.setting.order("importance", ()) if f not in mentioned]
-        # The first that was mentioned is wanted most, so it is tried last.
+        # The first one mentioned matters most, so it is tried last.
         order = [*others, *sorted(self.claimed, reverse=True)]
         if self.applies:
             answer = self.search.ask(self.claimed.union(others))
@@ -280,7 +280,7 @@ class _Case:
                 return None
             if isinstance(answer, Entailed):
                 return self._repair(*self.search.drop(self.claimed.union(others), order))
-        # Some condition is too wide: all start at the row's values, and get their own width back where they may.
+        # Some condition is too wide: all start at the row's values, and are widened again where possible.
         everything = frozenset(range(first, first + space.n_features))
         kept, done = self.search.drop(everything, [*others, *(first + f for f in reversed(mentioned))])
         if done:
@@ -297,7 +297,7 @@ class _Case:
     def _repair(self, kept: Chosen, done: bool) -> Repair:
         """Return conditions that were proved to hold as a result."""
         first = len(self.given)
-        at_home_now = {i - first for i in kept if i >= first}
+        in_own_cells = {i - first for i in kept if i >= first}
         mentioned = {condition.feature for condition in self.given}
         features = tuple(sorted({self.conditions[i].feature for i in kept}))
         gone = sorted(self.claimed - kept)
@@ -305,9 +305,9 @@ class _Case:
             rule=tuple(self.conditions[i].wide or self.conditions[i].text for i in sorted(kept)),
             features=features,
             feature_names=self.setting.names(features),
-            dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in at_home_now),
+            dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in in_own_cells),
             tightened=tuple(
-                self.given[i].text for i in gone if self.given[i].feature in at_home_now and not self._is_home(i)
+                self.given[i].text for i in gone if self.given[i].feature in in_own_cells and not self._is_own_cell(i)
             ),
             added=self.setting.names(f for f in features if f not in mentioned),
             status="minimal" if done else "sound",
@@ -320,7 +320,7 @@ class _Case:
         every = range(len(self.setting.cells.clauses))
         return self.setting.constraints(answer.clauses if isinstance(answer, Entailed) else every)
 
-    def _is_home(self, i: int) -> bool:
+    def _is_own_cell(self, i: int) -> bool:
         """Return whether a given condition says no more than that a feature stays in the row's cell."""
         return self.instance is not None and self.given[i].cells == frozenset((self.point[self.given[i].feature],))
 
@@ -341,14 +341,14 @@ class _Case:
         return values, named, tuple(changes.values())
 
     def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
-        """Return the witness with each feature back at home that need not have left it, and its label."""
+        """Return the witness, with each feature that need not have changed back in its own cell, and its label."""
         cells = self.setting.cells
         point, label = answer.witness, answer.label
         if self.instance is None:
             return point, label
-        for f, home in enumerate(self.point):
-            if point[f] != home and home in self.domains[f]:
-                tried = (*point[:f], home, *point[f + 1 :])
+        for f, own in enumerate(self.point):
+            if point[f] != own and own in self.domains[f]:
+                tried = (*point[:f], own, *point[f + 1 :])
                 if cells.allows(tried) and (other := cells.label(tried)) != self.label:
                     point, label = tried, other
         return point, label

@@ -1,4 +1,4 @@
-"""How far the prediction is from another one: the radius within which it is proved constant, and the nearest flip."""
+"""How robust a prediction is: the radius within which it is proved constant, and the nearest flip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from treeproof.search.closest import CellCosts, Closest
 def measure(
     setting: Setting, moves: Moves, norm: NormName, target: Any, ordering: list[int], timeout: float | None
 ) -> Robustness:
-    """Return the distance of the nearest input with another label, or bounds of it at the deadline."""
+    """Return the distance of the nearest input with another label, or bounds on it if timed out."""
     if norm not in tuple(NORMS):
         raise InputError(f"The 'norm' parameter must be one of {tuple(NORMS)}. Got {norm!r} instead.")
     by = NORMS[norm]
@@ -44,7 +44,7 @@ def measure(
 
 
 def _nearest_cell(memory: Memory, costs: CellCosts) -> int | None:
-    """Return the least distance at which anything leaves the instance's own cells: closer, nothing can change."""
+    """Return the least distance at which an input leaves the instance's own cells; nothing closer changes the label."""
     others = (cost for f, cells in costs.items() for cell, cost in cells.items() if cell != memory.point[f])
     return min(others, default=None)
 

@@ -21,7 +21,7 @@ from treeproof.space.domains import Domain
 class Widened:
     """Domains that entail the claim; `widest` (no cell can be added) unless the deadline came first.
 
-    `clauses` are the rules between features that proofs on the way used.
+    `clauses` are the constraints between features that proofs on the way used.
     """
 
     domains: tuple[Domain, ...]

@@ -27,7 +27,7 @@ Status = Literal["minimum", "minimal", "sound"]
 class Sufficient:
     """Features whose values alone force the claim; `sound` if the deadline came first.
 
-    `clauses` are the rules between features that the proof of that used.
+    `clauses` are the constraints between features that the proof of that used.
     """
 
     features: frozenset[int]
@@ -101,7 +101,7 @@ def shuffled(order: Sequence[int], seed: int) -> list[int]:
 
 
 def _clauses_used(memory: Memory, features: frozenset[int]) -> frozenset[int]:
-    """Return the rules between features that a known proof of sufficiency used."""
+    """Return the constraints between features that a known proof of sufficiency used."""
     if not memory.forest.clauses or features == memory.features:
         return frozenset()
     answer = memory.ask(features)  # known, so remembered

@@ -36,8 +36,8 @@ _SCREENED = 50  # points in a row that could be covered alone: then the others a
 class Covering:
     """Domains around the home point that entail the claim and cover so many points; no others cover more than `bound`.
 
-    The best there are if `covered` is `bound`, which is so unless the deadline came first. `clauses` are the rules
-    between features that the proof used.
+    The best there are if `covered` is `bound`, which is so unless the deadline came first. `clauses` are the
+    constraints between features that the proof used.
     """
 
     domains: tuple[Domain, ...]
@@ -65,7 +65,7 @@ class _Search:
         self._others = np.array(list(others), dtype=int).reshape(-1, n)
         self._counterexamples: list[Integers] = []
         self._proof = Entailed(frozenset())  # the last one
-        # Points, by index, whose hull entails the claim, what they weigh, and the rules that the proof used.
+        # Points, by index, whose hull entails the claim, what they weigh, and the constraints that the proof used.
         self._best = np.array([], dtype=int)
         self._covered = self._value(self._best)
         self._clauses: frozenset[int] = frozenset()

@@ -10,13 +10,13 @@ from treeproof.show.text import visible
 
 
 def render(name: str, **values: Any) -> str:
-    """Return the template `name` of this folder, filled in; a value that the template needs and lacks is an error."""
+    """Return the template `name` of this folder, filled in; a missing value is an error."""
     return _environment().get_template(name).render(values)
 
 
 @cache
 def _environment() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # many callers never make a page
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # most programs never make a report
 
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -29,7 +29,7 @@ def _environment() -> Any:
 
 
 def _printed(value: Any) -> Any:
-    """Return a value as text without letters that do not print: some of them turn the order of what follows."""
+    """Return a value as text without unprintable characters, some of which reverse the text after them."""
     if hasattr(value, "__html__"):  # markup already
         return value
     return "\n".join(map(visible, str(value).split("\n")))

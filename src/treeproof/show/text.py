@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def visible(text: str) -> str:
-    r"""Return text without characters that do not print: a terminal obeys some, others turn the order of letters.
+    r"""Return text without unprintable characters: some control a terminal, others reverse the text after them.
 
     >>> visible("a\x1b[2Jb")
     'a [2Jb'

@@ -1,1 +1,1 @@
-"""The space of inputs as people see it: features, conditions on them, constraints between them."""
+"""The space of inputs as users see it: features, conditions on them, constraints between them."""

@@ -14,11 +14,11 @@ Range = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on one feature: closed bounds, or a choice of named values; with neither, any value will do.
+    """A condition on one feature: closed bounds, or a choice of named values; with neither, any value satisfies it.
 
     Bounds are numbers as the model reads them. Both are closed, because ``x > b`` would also be true of float64 inputs
-    that round to b. `missing` says whether the feature may be missing, where that is a value of it and the condition
-    does not allow all values. With several `ranges`, one of them must hold.
+    that round to b. `missing` says whether a missing value satisfies the condition; it is None if the feature cannot be
+    missing, or if every value satisfies the condition. With several `ranges`, one of them must hold.
 
     Examples
     --------
@@ -69,5 +69,5 @@ def show_day(number: float) -> str:
 
 
 def show_label(label: Label | None) -> str:
-    """Return a named value as text; None is a missing one."""
+    """Return a named value as text; None means missing."""
     return "missing" if label is None else str(label)

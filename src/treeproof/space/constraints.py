@@ -1,15 +1,15 @@
-"""Rules between features, as people write them, and the small file that holds them.
+"""Constraints between features, as users write them, and the text file that declares them.
 
 ::
 
-    # one declaration on each line
+    # one declaration per line
     age is ordinal
     18 <= age <= 100
     if smoker = 0 then packs = 0
     age >= 65 or pension = 0
     if region in {north, east} and age < 30 then income <= 90000
 
-A number in a rule is rounded as the model rounds its inputs, and then compared.
+A number in a constraint is rounded as the model rounds its inputs, and then compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from treeproof.errors import InputError
 from treeproof.model.floats import FLOAT32, Floats
-from treeproof.space.grammar import Bounds, Choice, ParsedCondition, parse_rule
+from treeproof.space.grammar import Bounds, Choice, ParsedCondition, parse_conditions
 
 if TYPE_CHECKING:
     from treeproof.space.features import NumericKind
@@ -38,12 +38,12 @@ _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A rule that every input of the space keeps: at least one of its conditions is true, or one of `unless` false.
+    """A constraint on every input of the space: at least one of `conditions` is true, or one of `unless` is false.
 
     Examples
     --------
-    >>> rule = parse_constraint("if A = 1 then B <= 3 or C = 0", ["A", "B", "C"])
-    >>> len(rule.unless), len(rule.conditions)
+    >>> constraint = parse_constraint("if A = 1 then B <= 3 or C = 0", ["A", "B", "C"])
+    >>> len(constraint.unless), len(constraint.conditions)
     (1, 2)
     """
 
@@ -54,14 +54,14 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What a file says about the space: kinds of columns, and rules as text."""
+    """What a file says about the space: kinds of columns, and constraints as text."""
 
     kinds: Mapping[str | int, NumericKind]
     constraints: tuple[str, ...]
 
 
 def parse_constraint(text: str, names: Sequence[str]) -> Constraint:
-    """Return a rule ``[if CONDITION and ... then] CONDITION or ...`` on the named features."""
+    """Return the constraint ``[if CONDITION and ... then] CONDITION or ...`` on the named features."""
     if not isinstance(text, str):
         raise InputError(f"A constraint must be text such as 'if A = 1 then B <= 3'. Got {text!r}.")
     stripped = text.strip()
@@ -70,7 +70,7 @@ def parse_constraint(text: str, names: Sequence[str]) -> Constraint:
         try:
             return Constraint(stripped, (), _conditions(stripped, names, "or"))
         except InputError as error:
-            hint = " Make what is joined by 'and' two constraints." if _AND.search(stripped) else ""
+            hint = " Write the parts joined by 'and' as separate constraints." if _AND.search(stripped) else ""
             raise InputError(f"{error}{hint}") from None
     joints = list(_THEN.finditer(stripped, start.end()))
     if not joints:
@@ -87,29 +87,29 @@ def parse_constraint(text: str, names: Sequence[str]) -> Constraint:
 
 
 def _conditions(text: str, names: Sequence[str], joint: Literal["and", "or"]) -> tuple[ParsedCondition, ...]:
-    return tuple(condition for _, condition in parse_rule(text, names, joint))
+    return tuple(condition for _, condition in parse_conditions(text, names, joint))
 
 
 def read_declarations(path: str | Path) -> Declarations:
-    """Read a file of declarations, one on each line; ``#`` starts a comment line."""
+    """Read a file of declarations, one per line; ``#`` starts a comment line."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} must be a text file with one declaration on each line. Got: {error}.") from error
+        raise InputError(f"{path} must be a text file with one declaration per line. Got: {error}.") from error
     kinds: dict[str | int, NumericKind] = {}
-    rules: list[str] = []
+    constraints: list[str] = []
     for line in (line.strip() for line in lines):
         if not line or line.startswith("#"):
             continue
         declared = _KIND.fullmatch(line)
         if not declared:
-            rules.append(line)
+            constraints.append(line)
             continue
         name, kind = declared[1].strip("`"), declared[2].lower()
         if name in kinds:
             raise InputError(f"{path} must give {name!r} one kind. Got two.")
         kinds[name] = cast("NumericKind", "ordinal" if kind == "integer" else kind)
-    return Declarations(kinds, tuple(rules))
+    return Declarations(kinds, tuple(constraints))
 
 
 def intervals(condition: ParsedCondition, floats: Floats = FLOAT32) -> list[Interval]:

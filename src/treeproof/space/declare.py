@@ -1,4 +1,4 @@
-"""The space of a forest, as people declare it: kinds, groups, bounds, constraints, missing values."""
+"""The space of a forest, as users declare it: kinds, groups, bounds, constraints, missing values."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def declare(
         Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers
         that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
     one_hot
-        Feature name to the columns of which exactly one is 1 and the others are 0; they become one feature.
+        Feature name to its columns, of which exactly one is 1 and the others are 0; they become one feature.
     bounds
-        Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of
+        Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature with
         named values, to the values that occur.
     constraints
-        Rules between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.space.constraints`.
+        Constraints between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.space.constraints`.
     missing
         Numeric columns that may be missing, or ``"all"``. By default those of models made for missing values.
     """
@@ -54,7 +54,7 @@ def declare(
         if kind not in get_args(NumericKind):
             raise InputError(f"A kind must be one of {get_args(NumericKind)}. Got {kind!r}.")
         if forest.columns[column].categories is not None:
-            raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
+            raise InputError(f"Column {forest.columns[column].name!r} is already categorical in the model.")
         if column in declared:
             raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
         declared[column] = kind
@@ -62,8 +62,8 @@ def declare(
     parts = _parts(forest, groups)
     names = [name for name, _ in parts]
     if isinstance(constraints, str):
-        raise InputError(f"Constraints must be a list of rules. Got the string {constraints!r}.")
-    rules = tuple(parse_constraint(text, names) for text in constraints)
+        raise InputError(f"Constraints must be a list of strings. Got the string {constraints!r}.")
+    parsed = tuple(parse_constraint(text, names) for text in constraints)
     allowed = {feature_index(given, names): limits for given, limits in (bounds or {}).items()}
     may_be_missing = _missing(forest, missing, groups)
     thresholds = _thresholds(forest)
@@ -73,7 +73,7 @@ def declare(
         categories = forest.columns[j].categories
         if j not in groups and categories is None:
             kind = declared.get(j, "date" if forest.columns[j].date else "real")
-            cuts = np.concatenate([thresholds[j], _cuts(rules, f, forest.floats)])
+            cuts = np.concatenate([thresholds[j], _cuts(parsed, f, forest.floats)])
             limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
             numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
             features.append(_with_missing(forest, numeric) if j in may_be_missing else numeric)
@@ -84,7 +84,7 @@ def declare(
             assert categories is not None
             values = ValueFeature(name, columns, categories, np.arange(len(categories), dtype=np.float64)[:, None])
         features.append(_chosen(values, allowed.get(f, values.labels)))
-    return Space(forest, tuple(features), rules)
+    return Space(forest, tuple(features), parsed)
 
 
 def dated(forest: Forest, kinds: Mapping[str | int, NumericKind] | None) -> Forest:
@@ -107,7 +107,7 @@ def _numeric(
     high = min(high, math.floor(limits[1]) if whole and math.isfinite(limits[1]) else limits[1])
     if low > high:
         raise InputError(
-            f"The bounds of {name!r} must leave some {kind} value. Got {floats.shortest(low)} to "
+            f"The bounds of {name!r} must contain some {kind} value. Got {floats.shortest(low)} to "
             f"{floats.shortest(high)}."
         )
     cuts = np.unique(np.floor(thresholds) if whole else thresholds)
@@ -137,9 +137,13 @@ def _missing(
     chosen = [_column(forest, column) for column in given]
     for j in chosen:
         if j not in numeric:
-            raise InputError(f"Only a numeric column can be declared missing. Got {forest.columns[j].name!r}.")
+            raise InputError(
+                f"Only a numeric column can be declared as possibly missing. Got {forest.columns[j].name!r}."
+            )
         if forest.columns[j].missing == "never":
-            raise InputError(f"The model takes no missing values. Got {forest.columns[j].name!r} as one that has some.")
+            raise InputError(
+                f"The model does not accept missing values, so {forest.columns[j].name!r} cannot be declared missing."
+            )
     return frozenset(chosen)
 
 
@@ -159,12 +163,12 @@ def _with_missing(forest: Forest, feature: NumericFeature) -> NumericFeature:
     return replace(feature, missing_cell=len(feature.lows), apart=True)
 
 
-def _cuts(rules: Sequence[Constraint], feature: int, floats: Floats) -> list[float]:
-    """Return values of an ordered feature behind which a condition of some rule becomes true or false."""
+def _cuts(constraints: Sequence[Constraint], feature: int, floats: Floats) -> list[float]:
+    """Return the values of an ordered feature after which a condition of some constraint becomes true or false."""
     ends = [
         end
-        for rule in rules
-        for condition in (*rule.unless, *rule.conditions)
+        for constraint in constraints
+        for condition in (*constraint.unless, *constraint.conditions)
         if condition.feature == feature
         for low, high in intervals(condition, floats)
         for end in (floats.next(low, -math.inf), high)
@@ -194,7 +198,7 @@ def _end(given: Any) -> Any:
 
 
 def _chosen(feature: ValueFeature, given: Sequence[Any]) -> ValueFeature:
-    """Return a feature of named values with these values only."""
+    """Return the feature restricted to these named values."""
     unknown = [value for value in given if value not in feature.labels]
     if isinstance(given, str) or unknown or not len(given):
         raise InputError(
@@ -219,7 +223,7 @@ def _parts(forest: Forest, groups: Mapping[int, tuple[str, tuple[int, ...]]]) ->
 
 
 def _thresholds(forest: Forest) -> list[FloatArray]:
-    """Return the different thresholds of each column."""
+    """Return the distinct thresholds of each column."""
     numeric = (forest.feature != LEAF) & (forest.subset < 0)
     return [np.unique(forest.threshold[numeric & (forest.feature == j)]) for j in range(forest.n_columns)]
 
@@ -250,8 +254,10 @@ def _groups(
             if column in groups or columns.count(column) > 1:
                 raise InputError(f"Column {forest.columns[column].name!r} is in two one-hot groups.")
             if column in declared:
-                raise InputError(f"Column {forest.columns[column].name!r} is in a one-hot group and has a kind too.")
+                raise InputError(
+                    f"Column {forest.columns[column].name!r} is in a one-hot group, so it must not have a kind."
+                )
             if forest.columns[column].categories is not None:
-                raise InputError(f"Column {forest.columns[column].name!r} is categorical in the model already.")
+                raise InputError(f"Column {forest.columns[column].name!r} is already categorical in the model.")
         groups.update(dict.fromkeys(columns, (name, columns)))
     return groups

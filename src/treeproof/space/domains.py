@@ -6,14 +6,14 @@ Cells = tuple[int, ...]
 """A point of the space: one cell for each feature."""
 
 Domain = range | frozenset[int]
-"""Allowed cells of one feature: a range for an ordered feature, a set for a feature of named values; never empty."""
+"""Allowed cells of one feature: a range for an ordered feature, a set for a feature with named values; never empty."""
 
 Clause = tuple[tuple[int, Domain], ...]
 """At least one of these features has its cell in the domain beside it."""
 
 
 def as_domain(cells: frozenset[int], ordered: bool) -> Domain:
-    """Return the cells of a feature as a range, if it is ordered and they are one.
+    """Return the cells of a feature as a range, if the feature is ordered and the cells are contiguous.
 
     >>> as_domain(frozenset({2, 3, 4}), ordered=True), as_domain(frozenset({2, 4}), ordered=True)
     (range(2, 5), frozenset({2, 4}))

@@ -1,4 +1,4 @@
-"""Features as people see them, and the cells into which a forest cuts their values."""
+"""Features as users see them, and the cells into which a forest cuts their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FeatureKind = Literal["binary", "ordinal", "real", "date", "categorical"]
 
 
 class Feature(Protocol):
-    """One feature as a person sees it: one numeric column, one categorical column, or a group of one-hot columns."""
+    """One feature as the user sees it: one numeric column, one categorical column, or a group of one-hot columns."""
 
     @property
     def name(self) -> str:
@@ -37,7 +37,7 @@ class Feature(Protocol):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The model's columns that this feature fills."""
+        """The model's columns that this feature covers."""
 
     @property
     def n_cells(self) -> int:
@@ -45,7 +45,7 @@ class Feature(Protocol):
 
     @property
     def ordered(self) -> bool:
-        """Whether every split of the forest is a cut of the cells' order; then domains are ranges."""
+        """Whether every split of the forest cuts the ordered cells in two; then domains are ranges."""
 
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
@@ -57,19 +57,19 @@ class Feature(Protocol):
         """Return the condition that is true of exactly the values in the domain."""
 
     def show(self, row: Rows) -> str:
-        """Return the feature's value in a row, readable."""
+        """Return the feature's value in a row as readable text."""
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
-        """Return the cells in which a condition is true; the others are cut so that it is false in them."""
+        """Return the cells in which a condition is true; it is false in all others, as cells are cut at its bounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class NumericFeature:
     """A numeric feature; its cells are closed intervals ``[lows[i], highs[i]]`` of the model's numbers.
 
-    If it may be missing, that is one cell more, `missing_cell`. Where every split sends missing values as it sends some
+    If it may be missing, there is one more cell, `missing_cell`. Where every split sends missing values as it sends some
     number (they are imputed, or always go the same way), that cell has a place in the order of the numbers' cells, and
-    the feature stays ordered. Otherwise it stands `apart` from the order, behind the others.
+    the feature stays ordered. Otherwise it is `apart` from the order, numbered after the others.
     """
 
     name: str
@@ -93,7 +93,7 @@ class NumericFeature:
 
     @property
     def ordered(self) -> bool:
-        """Whether every split is a cut of the cells' order."""
+        """Whether every split cuts the ordered cells in two."""
         return not self.apart
 
     def cell_of(self, place: int) -> int:
@@ -111,7 +111,7 @@ class NumericFeature:
             if self.missing_cell is not None:
                 return self.missing_cell
             raise InputError(
-                f"Feature {self.name!r} must not be missing: it is not declared that it can be. Got NaN; impute it, or "
+                f"Feature {self.name!r} must not be missing, unless declared so. Got NaN; impute it, or "
                 f"declare it: Explainer(model, missing=[{self.name!r}])."
             )
         if self.kind == "binary" and value not in (0, 1):
@@ -126,7 +126,7 @@ class NumericFeature:
             low, high = self._lowest, self._highs[-1]
             bounds = self._condition(None if low == -limit else low, None if high == limit else high)
             got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
-            raise InputError(f"Feature {self.name!r} must keep its bounds: {bounds}. Got {got}.")
+            raise InputError(f"Feature {self.name!r} must lie within its bounds: {bounds}. Got {got}.")
         return self.cell_of(bisect_left(self._highs, value))
 
     @cached_property
@@ -145,14 +145,14 @@ class NumericFeature:
         return show_day(value) if self.kind == "date" else self.floats.shortest(value)
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
-        """Return the value of this cell that is closest to the row `near`, or to 0 if that has none."""
+        """Return the value of this cell that is closest to the row `near`, or to 0 if that value is missing."""
         if cell == self.missing_cell:
             return [math.nan]
         place, value = self.place(cell), float(near[self.column])
         return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
 
     def condition(self, domain: Domain) -> Condition:
-        """Return the domain as closed bounds; a bound that is the domain's own end is left out."""
+        """Return the domain as closed bounds; a bound at the end of the feature's own range is left out."""
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
         cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)
@@ -191,7 +191,7 @@ class NumericFeature:
         return frozenset(cells)
 
     def between(self, low: float, high: float) -> list[int]:
-        """Return the cells that hold a number of the interval."""
+        """Return the cells that contain a number of the interval."""
         first = int(np.searchsorted(self.highs, low, side="left"))
         last = int(np.searchsorted(self.lows, high, side="right")) - 1
         return [self.cell_of(place) for place in range(first, last + 1)]
@@ -199,7 +199,7 @@ class NumericFeature:
 
 @dataclass(frozen=True, eq=False)
 class ValueFeature:
-    """A feature of named values; cell i stands for ``labels[i]``, which puts ``points[i]`` into `columns`."""
+    """A feature with named values; cell i stands for ``labels[i]``, and ``points[i]`` are its values in `columns`."""
 
     name: str
     columns: tuple[int, ...]
@@ -230,7 +230,7 @@ class ValueFeature:
         return int(matches[0])
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
-        """Return what this value puts into the columns."""
+        """Return the columns' values for this named value."""
         return [float(value) for value in self.points[cell]]
 
     def condition(self, domain: Domain) -> Condition:

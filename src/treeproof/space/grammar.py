@@ -1,4 +1,4 @@
-"""Conditions on features as people write them: text in, feature index with bounds or a choice of values out.
+"""Conditions on features as users write them: parses text into a feature index with bounds or a choice of values.
 
 ::
 
@@ -7,9 +7,9 @@
     age is missing                  age is not missing   age in {30, missing}
 
 A name may contain spaces, operators, brackets, the word "and", even another name: where several known names fit, the
-longest is meant, and text that can be read in two ways is refused (a name between backticks is always clear). Numbers
+longest is meant, and ambiguous text is refused (a name in backticks is never ambiguous). Numbers
 are read as float64, because that is what ``x <= 2.4`` means to those who write it and to those who check it. Many
-models round their inputs to float32, so what such a condition says about a model is told by `rounded`. A date such as
+models round their inputs to float32; `rounded` gives what such a condition says about them. A date such as
 2024-02-29 is read as its day number.
 
 What a value means depends on the feature: ``= 3`` is a number for one feature and a name for another. So a `Choice`
@@ -65,7 +65,7 @@ class Bounds:
 
     @property
     def missing(self) -> bool:
-        """Whether a missing number satisfies the condition: only if every value does."""
+        """Whether a missing number satisfies the condition: only if every value satisfies it."""
         return self.low is None and self.high is None
 
     def intervals(self, whole: bool = False) -> list[Interval]:
@@ -114,9 +114,9 @@ class Choice:
         ]
 
     def places(self, labels: Sequence[object]) -> frozenset[int]:
-        """Return the indices of the labels that satisfy the condition; InputError if a value is no label.
+        """Return the indices of the labels that satisfy the condition; InputError if a value is not a label.
 
-        A number stands for a label that is equal to it, however it is written.
+        A number matches a label that is equal to it, however either is written.
         """
         chosen = frozenset(_place(value, labels) for value in self.values)
         return frozenset(range(len(labels))) - chosen if self.negated else chosen
@@ -126,7 +126,7 @@ ParsedCondition = Bounds | Choice
 
 
 def parse_condition(text: str, names: Sequence[str]) -> ParsedCondition:
-    """Return one condition on one of the named features; InputError if the text is none, or could be two.
+    """Return the condition on one of the named features; InputError if the text is not one, or is ambiguous.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def parse_condition(text: str, names: Sequence[str]) -> ParsedCondition:
     return _only(text, found, names)
 
 
-def parse_rule(
+def parse_conditions(
     text: str, names: Sequence[str], joint: Literal["and", "or"] = "and"
 ) -> list[tuple[str, ParsedCondition]]:
     """Return the conditions that `text` joins by "and" (or by "or"), each with its own text.
@@ -150,13 +150,14 @@ def parse_rule(
 
     Examples
     --------
-    >>> [condition for condition, _ in parse_rule("food and drink > 3 and colour = red", ["food and drink", "colour"])]
+    >>> names = ["food and drink", "colour"]
+    >>> [condition for condition, _ in parse_conditions("food and drink > 3 and colour = red", names)]
     ['food and drink > 3', 'colour = red']
     """
     joints = list(_JOINTS[joint].finditer(text))
     starts = [0, *(joint.end() for joint in joints)]
     ends = [*(joint.start() for joint in joints), len(text)]
-    # If a condition begins at piece i: its text, and the piece at which the next one begins. From the last one on.
+    # If a condition begins at piece i: its text, and the piece at which the next one begins. Filled from the end.
     step: list[tuple[str, int] | None] = [None] * len(starts)
     for i in reversed(range(len(starts))):
         for j in range(i, len(ends)):
@@ -194,7 +195,7 @@ def rounded(intervals: Sequence[Interval], floats: Floats = FLOAT32) -> list[Int
 
 
 def intersect(first: Sequence[Interval], second: Sequence[Interval]) -> list[Interval]:
-    """Return the numbers that lie in both.
+    """Return the numbers that lie in both sets of intervals.
 
     >>> intersect([(0, 2), (4, 9)], [(1, 5)])
     [(1, 2), (4, 5)]
@@ -212,7 +213,7 @@ def _closed(low: float, high: float, whole: bool) -> list[Interval]:
 
 
 def _readings(text: str, names: Sequence[str]) -> list[tuple[int, int, ParsedCondition]]:
-    """Return every way to read the text as a condition, with the place of the name."""
+    """Return every way to read the text as a condition, with the position of the name."""
     found = []
     for feature, name in enumerate(names):
         for start, end in _occurrences(text, name):
@@ -223,7 +224,7 @@ def _readings(text: str, names: Sequence[str]) -> list[tuple[int, int, ParsedCon
 
 
 def _only(text: str, found: Sequence[tuple[int, int, ParsedCondition]], names: Sequence[str]) -> ParsedCondition:
-    """Return the reading with the longest name; InputError if another one does not merely see a part of that name."""
+    """Return the reading with the longest name; InputError if another one is not merely about a part of that name."""
     length = max(end - start for start, end, _ in found)
     best = [reading for reading in found if reading[1] - reading[0] == length]
     start, end, parsed = best[0]
@@ -231,14 +232,14 @@ def _only(text: str, found: Sequence[tuple[int, int, ParsedCondition]], names: S
         apart = other_end <= start or end <= other_start
         if other != parsed and (apart or other_end - other_start == length):
             raise InputError(
-                f"The condition {text!r} must have one meaning. It could be about {names[parsed.feature]!r} or about "
-                f"{names[other.feature]!r}; put the name between backticks."
+                f"The condition {text!r} must not be ambiguous. It could be about {names[parsed.feature]!r} or "
+                f"{names[other.feature]!r}; put the name in backticks."
             )
     return parsed
 
 
 def _occurrences(text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of a name, plain and between backticks (which then belong to it)."""
+    """Yield the positions of a name, plain and in backticks (which then belong to it)."""
     for written in (name, f"`{name}`"):
         start = text.find(written) if written else -1
         while start >= 0:
@@ -291,7 +292,7 @@ def _bounds(feature: int, sides: Sequence[tuple[str, str]]) -> Bounds | None:
 
 
 def _values(text: str) -> tuple[str, ...] | None:
-    """Return the values between commas, without quotes; None if they are not well written."""
+    """Return the values between commas, without quotes; None if they are malformed."""
     found, at = [], 0
     while True:
         match = _VALUE.match(text, at)
@@ -313,7 +314,7 @@ def _read(text: str) -> float:
     try:
         return float(datetime.date.fromisoformat(text).toordinal())
     except ValueError as error:
-        raise InputError(f"A date must be a day of the calendar, such as 2024-02-29. Got {text!r}.") from error
+        raise InputError(f"A date must exist in the calendar, such as 2024-02-29. Got {text!r}.") from error
 
 
 def _finite(text: str) -> float:
@@ -323,12 +324,12 @@ def _finite(text: str) -> float:
 
 
 def _place(text: str, labels: Sequence[object]) -> int:
-    """Return the index of the label that is written so, or else of the one number that is equal to it."""
+    """Return the index of the label with this text, or else of the only number that is equal to it."""
     written = [str(label) for label in labels]
     if written.count(text) == 1:
         return written.index(text)
     if text in written:
-        raise InputError(f"The value must be clear. {text!r} is written like several values of the feature.")
+        raise InputError(f"The value must not be ambiguous. {text!r} matches several values of the feature.")
     if re.fullmatch(_NUMBER, text):
         numbers = [
             place

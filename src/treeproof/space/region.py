@@ -1,9 +1,9 @@
 """Sets of inputs that conditions describe: the cells they meet, and concrete inputs inside them.
 
-A condition is about the numbers that people write, float64, and many models see them rounded to float32. So the inputs
+A condition is about the float64 numbers that users write, and many models see them rounded to float32. So the inputs
 that satisfy ``x <= 2.4`` reach the model's numbers up to the one nearest to 2.4, and a cell matters iff one of these
-lies in it: no split of the forest tells the numbers of a cell apart. An input that is shown satisfies the condition as
-it is written, digit by digit, and not only after rounding.
+lies in it: no split of the forest distinguishes the numbers of a cell. An input that is shown satisfies the condition
+exactly as it is written, and not only after rounding.
 
 For a feature declared binary or ordinal, inputs are whole numbers: ``age > 4`` starts at 5.
 """
@@ -25,17 +25,16 @@ from treeproof.space.conditions import Condition, show_label
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
-from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_rule, rounded
+from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_conditions, rounded
 from treeproof.space.space import Space
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Restriction:
-    """One condition on one feature: numbers between which it lies, or cells. `text` says it in words.
+    """One condition on one feature: intervals that it lies in, or cells. `text` says it in words.
 
     `intervals` holds the float64 numbers that satisfy it; `read` the model's numbers that do, as in a constraint. With
-    `missing`, a missing value satisfies it as well as the numbers do. `wide` says it with all values of the cells,
-    where `text` names one of them.
+    `missing`, a missing value satisfies it too. Where `text` names one value of the cells, `wide` names all of them.
     """
 
     feature: int
@@ -52,7 +51,7 @@ class Region:
 
     def __init__(self, space: Space, restrictions: Iterable[Restriction]) -> None:
         self._space = space
-        # Of each restricted feature: the float64 numbers it may be, if they matter, and the cells that these reach.
+        # For each restricted feature: the float64 numbers that it may have, if they matter, and the cells they reach.
         self._numbers: dict[int, list[Interval]] = {}
         self._read: dict[int, list[Interval]] = {}  # the same, as the model's numbers
         self._cells: dict[int, frozenset[int]] = {}
@@ -68,7 +67,7 @@ class Region:
         numeric = [restriction for restriction in restrictions if restriction.intervals is not None]
         if numeric:
             assert isinstance(feature, NumericFeature)
-            # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together none.
+            # Intersected before they are rounded: x < 2 and x > 2 both reach the cell of 2, together they reach none.
             numbers = reduce(intersect, [list(restriction.intervals or ()) for restriction in numeric])
             self._numbers[f] = numbers
             self._read[f] = reduce(intersect, [list(restriction.read) for restriction in numeric])
@@ -80,7 +79,7 @@ class Region:
         self._cells[f] = frozenset.intersection(*cells)
 
     def domains(self, full: Sequence[Domain]) -> tuple[Domain, ...]:
-        """Return the cells that inputs of the region reach: of an ordered feature as a range, or a set with holes."""
+        """Return the cells that inputs of the region reach: a range if the feature is ordered and they have no gap."""
         return tuple(
             as_domain(self._cells[f], isinstance(whole, range)) if f in self._cells else whole
             for f, whole in enumerate(full)
@@ -88,19 +87,19 @@ class Region:
 
     @property
     def empty(self) -> int | None:
-        """A feature that no value satisfies the restrictions of, if there is one."""
+        """A feature whose restrictions no value satisfies, if there is one."""
         return next((f for f, cells in self._cells.items() if not cells), None)
 
     def holds(self, row: Rows, point: Cells, features: Iterable[int] | None = None) -> bool:
         """Return whether the model reads some input of the region as this row, whose cells are `point`.
 
-        Only these features count, if they are given.
+        Only `features` count, if they are given.
         """
         reached = {f: rounded(numbers, self._space.forest.floats) for f, numbers in self._numbers.items()}
         return self._is_inside(row, point, self._cells if features is None else features, reached)
 
     def counts(self, row: Rows, point: Cells) -> bool:
-        """Return whether this row, whose cells are `point`, satisfies the conditions as rows keep constraints.
+        """Return whether this row, whose cells are `point`, satisfies the conditions as it would satisfy a constraint.
 
         The numbers of the conditions are rounded as the row's were, and then compared: 2 is never above 2.
         """
@@ -135,7 +134,7 @@ class Region:
 
 
 def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restriction]:
-    """Return what people pass as conditions: text, `Condition`, or features (by name or index) at the row's values."""
+    """Return restrictions from text, `Condition` objects, or features (by name or index) kept at the row's values."""
     if isinstance(claim, str | Condition):
         claim = [claim]
     if isinstance(claim, Mapping) or not isinstance(claim, Iterable):
@@ -143,7 +142,7 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
             f"Conditions must be text such as 'age <= 30 and colour = red', or a list of conditions or features. "
             f"Got {claim!r}."
         )
-    # Other tools speak of the columns of a one-hot group, which are known here as well.
+    # Other tools name the columns of a one-hot group, so these are known here as well.
     columns = [c for feature in space.features if isinstance(feature, ValueFeature) for c in feature.columns]
     names = [*space.names, *(n for n in (space.forest.columns[c].name for c in columns) if n not in space.names)]
     found = []
@@ -151,22 +150,22 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
         if isinstance(item, Condition):
             found.append(_from_condition(space, item, names))
         elif isinstance(item, str) and item not in names:
-            found += [_restriction(space, parsed, text, names) for text, parsed in parse_rule(item, names)]
+            found += [_restriction(space, parsed, text, names) for text, parsed in parse_conditions(item, names)]
         else:
             found.append(_as_it_is(space, item, row))
     return found
 
 
-def at_home(space: Space, feature: int, point: Cells) -> Restriction:
-    """Return the restriction that keeps a feature in its cell, with all the values that cell has."""
+def in_own_cell(space: Space, feature: int, point: Cells) -> Restriction:
+    """Return the restriction that keeps a feature in its own cell, with all values of that cell."""
     cell = point[feature]
     return Restriction(feature, str(space.features[feature].condition(range(cell, cell + 1))), cells=frozenset((cell,)))
 
 
 def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
-    """Return the restriction that a feature, or a column of a one-hot group, keeps its value of the row."""
+    """Return the restriction that a feature, or a column of a one-hot group, keeps its value in the row."""
     if row is None:
-        raise InputError(f"A feature has no value without a row; give the row, or a condition. Got {item!r}.")
+        raise InputError(f"A feature needs a row to take its value from. Got {item!r}; give the row, or a condition.")
     if isinstance(item, str) and item not in space.names:
         f, column, place = _group_column(space, item)
         feature = space.features[f]
@@ -175,8 +174,8 @@ def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
         cells = np.flatnonzero(feature.points[:, place] == value)
         return Restriction(f, f"{item} = {space.forest.floats.shortest(value)}", cells=frozenset(cells.tolist()))
     f = space.index(item)
-    home = at_home(space, f, space.cells(row))
-    return replace(home, text=f"{space.names[f]} = {space.features[f].show(row)}", wide=home.text)
+    own = in_own_cell(space, f, space.cells(row))
+    return replace(own, text=f"{space.names[f]} = {space.features[f].show(row)}", wide=own.text)
 
 
 def _from_condition(space: Space, condition: Condition, names: Sequence[str]) -> Restriction:
@@ -224,7 +223,7 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
             return Restriction(f, text, cells=frozenset(range(feature.n_cells)))
     except InputError as error:
         raise InputError(f"In the condition {text!r}: {error}") from error
-    raise InputError(f"Feature {feature.name!r} has named values, without an order: use '=' or 'in'. Got {text!r}.")
+    raise InputError(f"Feature {feature.name!r} has named values, which have no order: use '=' or 'in'. Got {text!r}.")
 
 
 def numeric_restriction(
@@ -237,7 +236,7 @@ def numeric_restriction(
 
 
 def _group_column(space: Space, name: str) -> tuple[int, int, int]:
-    """Return the feature of a column of a one-hot group, the column, and its place in the group."""
+    """Return the feature of a column of a one-hot group, the column, and its position in the group."""
     column = space.forest.column_names.index(name)
     f = next(f for f, feature in enumerate(space.features) if column in feature.columns)
     return f, column, space.features[f].columns.index(column)

@@ -1,7 +1,7 @@
-"""The space of inputs as people see it: features, their domains, and the cells into which the forest cuts them.
+"""The space of inputs as users see it: features, their domains, and the cells into which the forest cuts them.
 
-A cell is a set of values that no split of the forest tells apart; the paper calls it an interval. The space turns a row
-into cells, cells back into a concrete row, and a forest into a `CellForest`.
+A cell is a set of values that no split of the forest distinguishes; the paper calls it an interval. The space turns a
+row into cells, cells back into a concrete row, and a forest into a `CellForest`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treeproof.space.features import Feature, NumericFeature, ValueFeature
 class Space:
     """The features of a forest and the cells into which the forest cuts them.
 
-    Without declarations a numeric column is ``real`` (any finite number of those that the model reads) and a
+    Without declarations a numeric column is ``real`` (any finite number of the model's float type) and a
     categorical column of the forest is ``categorical``.
 
     Examples
@@ -76,7 +76,7 @@ class Space:
         return feature_index(feature, self.names)
 
     def cells(self, row: Rows) -> Cells:
-        """Return the cell of each feature that a row lies in."""
+        """Return the cell of each feature in which a row lies."""
         values = np.asarray(row).tolist()  # Python's own floats: indexing an array costs more than the search
         if self._whole is not None and not math.isnan(sum(values)):
             return tuple(map(bisect_left, self._whole, values))
@@ -84,7 +84,7 @@ class Space:
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:
-        """The upper ends of all cells, if every feature is one column and takes every finite number."""
+        """The upper ends of all cells, if every feature is one column and may have every finite number."""
         ends = []
         for j, feature in enumerate(self.features):
             if not isinstance(feature, NumericFeature) or feature.column != j or feature.kind != "real":
@@ -99,7 +99,7 @@ class Space:
         return f"<Space: {self.n_features} features of {self.forest!r}>"
 
     def row(self, cells: Cells, near: Rows) -> Rows:
-        """Return a row in the given cells; where a cell is that of `near`, the row keeps its value."""
+        """Return a row in the given cells, close to the row `near`; in a cell of `near` it keeps that value."""
         start: list[float] = np.asarray(near).tolist()  # Python's own floats, as in `cells`
         row = list(start)
         for feature, cell in zip(self.features, cells, strict=True):
@@ -108,9 +108,9 @@ class Space:
         return np.array(row, dtype=self.forest.floats.dtype)
 
     def observed(self, rows: Rows) -> dict[str | int, Sequence[Any]]:
-        """Return bounds, as `declare` takes them, that just hold the rows."""
+        """Return the tightest bounds that contain the rows, in the form that `declare` takes."""
         if len(rows) == 0:
-            raise InputError("The observed rows must be at least one. Got none.")
+            raise InputError("There must be at least one observed row. Got none.")
         bounds: dict[str | int, Sequence[Any]] = {}
         for feature in self.features:
             values = rows[:, list(feature.columns)]
@@ -124,25 +124,29 @@ class Space:
     @cached_property
     def clauses(self) -> tuple[tuple[int, Clause], ...]:
         """The constraints as clauses over cells, each with the index of its constraint."""
-        return tuple((i, clause) for i, rule in enumerate(self.constraints) for clause in self._clauses_of(rule))
+        return tuple(
+            (i, clause) for i, constraint in enumerate(self.constraints) for clause in self._clauses_of(constraint)
+        )
 
-    def _clauses_of(self, rule: Constraint) -> Iterator[Clause]:
+    def _clauses_of(self, constraint: Constraint) -> Iterator[Clause]:
         """Yield clauses that together say that at least one condition is true or one of `unless` false."""
         true_in: dict[int, frozenset[int]] = {}
-        for condition, negated in [(c, True) for c in rule.unless] + [(c, False) for c in rule.conditions]:
+        for condition, negated in [(c, True) for c in constraint.unless] + [(c, False) for c in constraint.conditions]:
             feature = self.features[condition.feature]
             cells = feature.satisfying(condition)
             if negated:
                 cells = frozenset(range(feature.n_cells)) - cells
             true_in[condition.feature] = true_in.get(condition.feature, frozenset()) | cells
         if any(len(cells) == self.features[f].n_cells for f, cells in true_in.items()):
-            return  # nothing breaks it
+            return  # every input satisfies it
         # An ordered feature must avoid each gap between its cells: one clause for each choice of gaps.
         choices = [[(f, literals) for literals in self._literals(f, cells)] for f, cells in sorted(true_in.items())]
         for chosen in itertools.product(*choices):
             clause = tuple((f, domain) for f, literals in chosen for domain in literals)
             if not clause:
-                raise InputError(f"A constraint must be kept by some input. Got {rule.text!r}, which none can keep.")
+                raise InputError(
+                    f"A constraint must be satisfiable. Got {constraint.text!r}, which no input satisfies."
+                )
             yield clause
 
     def _literals(self, f: int, cells: frozenset[int]) -> list[list[Domain]]:

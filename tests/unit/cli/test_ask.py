@@ -68,9 +68,9 @@ def test_a_deadline_is_an_exit_code(files, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--fixed", "weight"], "--fixed goes with --kind contrastive"),
-        (["--kind", "contrastive", "--inflate"], "--inflate goes with --kind abductive"),
-        (["--kind", "contrastive", "--up", "weight", "--down", "weight"], "not both"),
+        (["--fixed", "weight"], "--fixed requires --kind contrastive"),
+        (["--kind", "contrastive", "--inflate"], "--inflate requires --kind abductive"),
+        (["--kind", "contrastive", "--up", "weight", "--down", "weight"], "not be in both"),
         (["--minimum", "--cost", "weight"], "FEATURE=NUMBER"),
         (["--tries", "0"], "'tries' parameter"),
         (["--constraints", "nowhere.txt"], "nowhere.txt"),

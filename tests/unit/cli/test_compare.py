@@ -90,10 +90,10 @@ def test_versions_may_have_other_columns(folder, capsys):
     ("words", "message"),
     [
         (["old.json", "new.json"], "required"),
-        (["old.json", "d.csv", "new.json"], "d.csv looks like data and new.json like a model: swap them"),
+        (["old.json", "d.csv", "new.json"], "d.csv looks like data and new.json like a model; swap them"),
         (["old.json", "none.json", "d.csv"], "none.json: No such file"),
         (["old.json", "new.json", "d.csv", "--row", "3"], "has 3 rows"),
-        (["old.json", "new.json", "d.csv", "--preset", "paper"], "--preset goes with --oracle sat"),
+        (["old.json", "new.json", "d.csv", "--preset", "paper"], "--preset requires --oracle sat"),
         (["old.json", "new.json", "d.csv", "--within", "1"], "no such option: --within"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_bug_is_4_and_says_what_to_report(error, monkeypatch, capsys):
     first, *_, last = captured.err.splitlines()
     assert first == "Traceback (most recent call last):"
     assert "a core is wrong" in captured.err
-    assert last.startswith("treeproof: this is a bug in treeproof: nothing is claimed. Please report it")
+    assert last.startswith("treeproof: this is a bug in treeproof; no result is claimed. Please report it")
 
 
 @pytest.mark.parametrize("content", [b"", b"cnosuchmodule\nX\n.", b"no pickle"])

@@ -124,7 +124,7 @@ def test_a_folder_without_the_right_to_write_is_named_before_the_work(files, cap
     monkeypatch.setattr(output.tempfile, "mkstemp", closed)  # whoever is root may write everywhere
     code, out, err = run(capsys, *(word.format("closed") for word in words))
     assert (code, out) == (2, "")
-    assert "must be in a folder that can be written to. Got 'closed" in err
+    assert "must be in a writable folder. Got 'closed" in err
 
 
 def test_an_error_in_the_middle_leaves_the_old_file(files, capsys, tmp_path):
@@ -244,7 +244,7 @@ def test_a_model_replaces_only_models_unless_it_is_told_to(files, capsys, tmp_pa
     (tmp_path / "t.json").write_text('{"rows": "somebody\'s own data"}')
     code, _, err = run(capsys, "train", "t.csv", "--trees", "3")
     assert code == 2
-    assert "t.json is there and is no model, so it stays" in err
+    assert "t.json exists and is not a model, so it was not overwritten" in err
     assert "somebody" in (tmp_path / "t.json").read_text()
     assert run(capsys, "train", "t.csv", "--trees", "3", "--out", "t.json")[0] == 0
     assert run(capsys, "train", "t.csv", "--trees", "4")[0] == 0

@@ -254,11 +254,11 @@ def test_equality_with_something_else_is_false():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"left": [0, 2, -1, -1, -1, -1]}, "behind its parent"),  # a cycle of one
-        ({"left": [1, 0, -1, -1, -1, -1]}, "behind its parent"),  # a cycle of two
-        ({"left": [1, 5, -1, -1, -1, -1]}, "inside the same tree"),
-        ({"left": [1, 99, -1, -1, -1, -1]}, "inside the same tree"),
-        ({"left": [1, -1, -1, -1, -1, -1]}, "behind its parent"),
+        ({"left": [0, 2, -1, -1, -1, -1]}, "after its parent"),  # a cycle of one
+        ({"left": [1, 0, -1, -1, -1, -1]}, "after its parent"),  # a cycle of two
+        ({"left": [1, 5, -1, -1, -1, -1]}, "in the same tree"),
+        ({"left": [1, 99, -1, -1, -1, -1]}, "in the same tree"),
+        ({"left": [1, -1, -1, -1, -1, -1]}, "after its parent"),
         ({"left": [1, 3, -1, -1, -1, -1]}, "exactly one parent"),  # 3 has two parents, 2 none
         ({"left": [1, 2, -1, -1, -1, 4]}, "no children"),
         ({"left": [1, 2, -1, -1, -1]}, "'left' must have one entry for each of the 6 nodes"),
@@ -284,7 +284,7 @@ def test_equality_with_something_else_is_false():
         ({"classes": np.array([])}, "at least one class"),
         ({"columns": ()}, "at least one column"),
         ({"columns": (Column("a"), Column("a", ("r", "g")))}, "names must differ"),
-        ({"columns": (Column("a"), Column("c", ("r", "r")))}, "no category twice"),
+        ({"columns": (Column("a"), Column("c", ("r", "r")))}, "no duplicates"),
         ({"columns": (Column("a"), Column("c", ()))}, "at least one category"),
         ({"importances": [1.0]}, "'importances'"),
         ({"importances": [np.nan, 1.0]}, "'importances'"),

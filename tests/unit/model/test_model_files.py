@@ -289,7 +289,7 @@ LINES = [
     ("end of trees", "end of tree", "cut off"),
     ('pandas_categorical:[["one", "two"]', 'pandas_categorical:[[["one"], "two"]', "must be texts"),
     ('pandas_categorical:[["one", "two"]', 'pandas_categorical:[[NaN, "two"]', "must be texts"),
-    ('pandas_categorical:[["one", "two"]', 'pandas_categorical:[["two", "two"]', "no category twice"),
+    ('pandas_categorical:[["one", "two"]', 'pandas_categorical:[["two", "two"]', "no duplicates"),
     ('pandas_categorical:[["one", "two"]', "pandas_categorical:[[]", "told from others"),
     ('pandas_categorical:[["one", "two"]', "pandas_categorical:[5", "damaged"),
     ("[categorical_feature: 5,6]", "[categorical_feature: 5,99]", "told from others"),

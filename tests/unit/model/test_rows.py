@@ -222,7 +222,7 @@ class TestOneRow:
             (5, "table"),
             (None, "table"),
             ("ab", "table"),
-            ([[1, 2], [3, 4]], "One row must be given at a time. Got 2 rows"),
+            ([[1, 2], [3, 4]], "Exactly one row must be given. Got 2 rows"),
             (np.empty((0, 2)), "Got 0 rows"),
             (np.zeros((1, 1, 2)), "dimension"),
             ({"age": 1}, r"Missing: \['height'\]"),
@@ -314,7 +314,7 @@ class TestPolars:
         for column in ([DAY], pl.Series([datetime.datetime(2024, 2, 29)], dtype=pl.Datetime(unit))):
             frame = pl.DataFrame({"signup": column, "age": [3]})
             assert as_rows(frame, DAYS).tolist() == [[3, DAY.toordinal()]]
-            with pytest.raises(InputError, match=r"'signup' must be a number, as the model saw it. Got the date"):
+            with pytest.raises(InputError, match=r"'signup' must be a number, as in training. Got the date"):
                 as_rows(frame, [Column("age"), Column("signup")])
 
 
@@ -380,5 +380,5 @@ class TestDates:
 
 
 def test_a_column_must_not_occur_twice():
-    with pytest.raises(InputError, match=r"each column once. Several are called 'age'"):
+    with pytest.raises(InputError, match=r"Several columns are called 'age'"):
         as_rows(pd.DataFrame([[1, 2, 3]], columns=["age", "height", "age"]), NUMERIC)

@@ -87,7 +87,7 @@ def test_tries_must_be_a_count(copies, tries):
 
 
 def test_tries_and_minimum_exclude_each_other(copies):
-    with pytest.raises(tp.InputError, match="Leave out 'tries'"):
+    with pytest.raises(tp.InputError, match="must not be combined with minimum=True"):
         copies.abductive([1] * 5, tries=3, minimum=True)
 
 

@@ -306,7 +306,7 @@ def test_axes_are_taken_and_returned(explainer, iris):
     inside = tp.plots.overview(explainer.batch(iris.data[:5]), ax=e)
     assert {ax.figure for ax in inside} == {figure}
     assert tp.plots.overview(explainer.batch(iris.data[:5]), ax=[e, f]).tolist() == [e, f]
-    with pytest.raises(tp.InputError, match="one axes or two"):
+    with pytest.raises(tp.InputError, match="one or two axes"):
         tp.plots.overview([], ax=[a, b, c])
     assert plt.get_fignums() == [figure.number]
 

@@ -348,7 +348,7 @@ def test_a_row_that_fails_is_there_with_its_error_and_the_others_arrive(heart, c
     code, out, err = run(capsys, "report", "m.json", "d.csv", "--rows", "0:3")
     assert code == 2
     assert out.startswith("3 rows; 4 certificates accepted; 1 not explained")
-    assert err == "treeproof: not explained: row 1; the page says why\n"
+    assert err == "treeproof: not explained: row 1; the report says why\n"
     page = read("report.html")
     assert {"row-0", "row-1", "row-2"} <= set(page.ids)
     assert page.says("Not explained: Column 'chest-pain' must be a number in d.csv, row 1.")
@@ -374,7 +374,7 @@ def test_a_row_that_has_the_target_already_says_so(heart, capsys):
     assert not page.says("features give another label")
     code, _, err = run(capsys, "report", "m.json", "d.csv", "--kind", "abductive", "--target", "Yes")
     assert code == 2
-    assert "--target goes with" in err
+    assert "--target requires" in err
 
 
 @pytest.mark.parametrize("failing", ["row-0-why.json", "checker.py", "report.html"])

@@ -1,4 +1,4 @@
-"""Rules between features: how they are read, and what they do to the space."""
+"""Constraints between features: how they are read, and what they do to the space."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def space(constraints=(), **declared):
     ],
 )
 def test_a_rule_is_read(text, n_unless, n_conditions):
-    rule = parse_constraint(text, NAMES)
-    assert (len(rule.unless), len(rule.conditions)) == (n_unless, n_conditions)
-    assert rule.text == text
+    constraint = parse_constraint(text, NAMES)
+    assert (len(constraint.unless), len(constraint.conditions)) == (n_unless, n_conditions)
+    assert constraint.text == text
 
 
 @pytest.mark.parametrize("text", ["", "if A = 1", "if A = 1 then", "A", "C <= 3", 3])
@@ -93,17 +93,17 @@ def test_clauses_mean_what_the_rule_says(text, allowed):
     assert seen == {True, False}
 
 
-def test_a_rule_that_nothing_breaks_is_no_clause_and_one_that_all_break_is_refused():
+def test_a_constraint_that_all_inputs_satisfy_is_no_clause_and_one_that_none_does_is_refused():
     assert discretise(space(["a <= 3 or a > 2"])).clauses == ()
-    with pytest.raises(tp.InputError, match="none can keep"):
+    with pytest.raises(tp.InputError, match="no input satisfies"):
         discretise(space(["a <= 3"], bounds={"a": (4, 5)}))
     with pytest.raises(tp.InputError, match="choose among its values"):
         discretise(space(["colour <= 3"]))
     with pytest.raises(tp.InputError, match="Got '1 or b = 2'"):
         space(["if a = 1 or b = 2 then a < 1"])
-    with pytest.raises(tp.InputError, match=r"Got 'a <= 3 and b = 2'\. Make what is joined by 'and' two constraints"):
+    with pytest.raises(tp.InputError, match=r"Got 'a <= 3 and b = 2'\. Write the parts joined"):
         space(["a <= 3 and b = 2"])
-    with pytest.raises(tp.InputError, match="list of rules"):
+    with pytest.raises(tp.InputError, match="list of strings"):
         space("a <= 3")
 
 
@@ -113,11 +113,11 @@ def test_bounds_shrink_the_domain():
     assert bounded.features[0].highs.tolist() == [3.5, 4]
     assert bounded.features[1].n_cells == 1
     assert bounded.features[2].labels == ("red", "blue")
-    with pytest.raises(tp.InputError, match="must keep its bounds"):
+    with pytest.raises(tp.InputError, match="must lie within its bounds"):
         bounded.cells(np.array([0, 0, 0], dtype=np.float32))
     with pytest.raises(tp.InputError, match="must be one of its 2 values"):
         bounded.cells(np.array([1, 0, 1], dtype=np.float32))
-    with pytest.raises(tp.InputError, match=r"must keep its bounds: b <= 2\. Got 3"):
+    with pytest.raises(tp.InputError, match=r"must lie within its bounds: b <= 2\. Got 3"):
         bounded.cells(np.array([1, 3, 0], dtype=np.float32))  # an open end is none, not the largest number
 
 
@@ -141,12 +141,12 @@ def test_bad_bounds_are_named(bounds, message):
 
 def test_bounds_of_whole_numbers_leave_one_or_are_refused():
     assert space(kinds={"a": "ordinal"}, bounds={"a": (0.5, 2.5)}).features[0].lows.tolist() == [1]
-    with pytest.raises(tp.InputError, match="must leave some ordinal value"):
+    with pytest.raises(tp.InputError, match="must contain some ordinal value"):
         space(kinds={"a": "ordinal"}, bounds={"a": (0.2, 0.8)})
 
 
 def test_a_file_holds_kinds_and_rules(tmp_path):
-    path = tmp_path / "rules.txt"
+    path = tmp_path / "constraints.txt"
     path.write_text("# about patients\nweight is integer\n\nchest-pain is binary\nif weight > 90 then chest-pain = 1\n")
     declared = read_declarations(path)
     assert declared.kinds == {"weight": "ordinal", "chest-pain": "binary"}
@@ -154,7 +154,7 @@ def test_a_file_holds_kinds_and_rules(tmp_path):
     forest, _ = tp.examples.heart_disease()
     explainer = tp.Explainer(forest, constraints=path)
     assert [feature.kind for feature in explainer.space.features] == ["real", "real", "binary", "ordinal"]
-    with pytest.raises(tp.InputError, match="must keep the constraint 'if weight > 90 then chest-pain = 1'"):
+    with pytest.raises(tp.InputError, match="violates the constraint 'if weight > 90 then chest-pain = 1'"):
         explainer.abductive([1, 0, 0, 95])
     path.write_text("a is real\na is binary\n")
     with pytest.raises(tp.InputError, match="one kind"):
@@ -168,7 +168,7 @@ def test_the_observed_domain_is_that_of_the_data():
     forest, patient = tp.examples.heart_disease()
     explainer = tp.Explainer(forest, data=[patient, [0, 0, 1, 80]], domain="observed")
     assert explainer.abductive(patient).feature_names == ("blocked-arteries",)
-    with pytest.raises(tp.InputError, match="'chest-pain' must keep its bounds"):
+    with pytest.raises(tp.InputError, match="'chest-pain' must lie within its bounds"):
         explainer.abductive([1, 0, 0, 70])
     with pytest.raises(tp.InputError, match="data=X"):
         tp.Explainer(forest, domain="observed")

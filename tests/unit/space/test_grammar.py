@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treeproof as tp
-from treeproof.space.grammar import Bounds, Choice, intersect, parse_condition, parse_rule, rounded
+from treeproof.space.grammar import Bounds, Choice, intersect, parse_condition, parse_conditions, rounded
 
 NAMES = ["age", "petal length (cm)", "petal length", "a <= b", "a", "x in {1}", "food and drink", "colour"]
 
@@ -76,11 +76,11 @@ def test_what_is_no_condition_is_refused_with_an_example(text):
         parse_condition(text, NAMES)
 
 
-def test_text_with_two_meanings_is_refused_and_backticks_make_it_clear():
+def test_ambiguous_text_is_refused_and_backticks_resolve_it():
     names = ["1", "22"]
-    with pytest.raises(tp.InputError, match="one meaning"):
+    with pytest.raises(tp.InputError, match="not be ambiguous"):
         parse_condition("1 < 22", names)
-    with pytest.raises(tp.InputError, match="one meaning"):
+    with pytest.raises(tp.InputError, match="not be ambiguous"):
         parse_condition("1 < 1", names)
     assert parse_condition("`1` < 22", names) == Bounds(0, high=22.0, high_strict=True)
     assert parse_condition("1 < `22`", names) == Bounds(1, low=1.0, low_strict=True)
@@ -99,20 +99,20 @@ def test_text_with_two_meanings_is_refused_and_backticks_make_it_clear():
     ],
 )
 def test_rules_are_split_at_the_right_and(text, parts):
-    assert [part for part, _ in parse_rule(text, NAMES)] == parts
+    assert [part for part, _ in parse_conditions(text, NAMES)] == parts
 
 
 def test_long_rules():
     names = [f"f{i}" for i in range(300)]
-    rule = parse_rule(" and ".join(f"{name} <= {i}" for i, name in enumerate(names)), names)
-    assert [parsed.feature for _, parsed in rule] == list(range(300))
+    conditions = parse_conditions(" and ".join(f"{name} <= {i}" for i, name in enumerate(names)), names)
+    assert [parsed.feature for _, parsed in conditions] == list(range(300))
 
 
 def test_the_wrong_part_of_a_rule_is_named():
     with pytest.raises(tp.InputError, match="Got 'size > 1'"):
-        parse_rule("age <= 3 and size > 1 and colour = red", NAMES)
+        parse_conditions("age <= 3 and size > 1 and colour = red", NAMES)
     with pytest.raises(tp.InputError, match="Got '<= 30'"):
-        parse_rule("age > 3 and <= 30", NAMES)
+        parse_conditions("age > 3 and <= 30", NAMES)
 
 
 def test_values_are_found_by_their_text_or_their_number():
@@ -122,7 +122,7 @@ def test_values_are_found_by_their_text_or_their_number():
     assert Choice(0, ("1.0",)).places([1, "1.0"]) == {1}
     with pytest.raises(tp.InputError, match=r"must be one of \{red, blue\}. Got 'Red'"):
         Choice(0, ("Red",)).places(["red", "blue"])
-    with pytest.raises(tp.InputError, match="must be clear"):
+    with pytest.raises(tp.InputError, match="must not be ambiguous"):
         Choice(0, ("1",)).places([1, "1"])
     with pytest.raises(tp.InputError, match="must be a number"):
         Choice(0, ("red",)).intervals()

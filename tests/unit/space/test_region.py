@@ -10,7 +10,7 @@ import pytest
 import treeproof as tp
 from treeproof.query.cells import discretise
 from treeproof.space.declare import declare
-from treeproof.space.region import Region, at_home, read_conditions
+from treeproof.space.region import Region, in_own_cell, read_conditions
 from treeproof.space.space import Space
 
 
@@ -78,6 +78,6 @@ def test_a_row_counts_as_it_keeps_a_constraint(value, sign, bound):
     assert tp.Explainer(forest).coverage(text, [[value]]).covered == kept
 
 
-def test_a_feature_at_home_keeps_its_whole_cell(space):
-    home = at_home(space, 0, (1, 0, 0))
-    assert (home.text, home.cells) == ("0.50000006 <= x <= 2", frozenset({1}))
+def test_a_feature_in_its_own_cell_keeps_its_whole_cell(space):
+    own = in_own_cell(space, 0, (1, 0, 0))
+    assert (own.text, own.cells) == ("0.50000006 <= x <= 2", frozenset({1}))

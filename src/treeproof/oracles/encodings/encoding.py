@@ -26,7 +26,7 @@ class Encoding:
         Literals of which at least one holds in every model. They split the question into easier ones, which
         may be asked one after the other; empty if there is nothing to split.
     clauses
-        A literal for each rule between features; the rule is in force where the literal is assumed.
+        A literal for each constraint between features; the constraint is in force where the literal is assumed.
     """
 
     formula: Formula
@@ -45,7 +45,7 @@ class Encoding:
 
 
 def with_clauses(encoding: Encoding, clauses: Sequence[Clause]) -> Encoding:
-    """Return the encoding with rules between features added to its formula, each with a switch."""
+    """Return the encoding with constraints between features added to its formula, each with a switch."""
     switches = []
     for number, clause in enumerate(clauses):
         switch = encoding.formula.variable(f"rule {number + 1} is in force")

@@ -1,9 +1,9 @@
 """Pictures of results, with matplotlib (the extra ``plot``), which is imported only when something is drawn.
 
 Every function takes ``ax=`` and returns the axes it drew on, as scikit-learn's displays do. Results call them by their
-``plot`` methods. Each feature has a scale of its own, so lengths are comparable within a line, not between lines.
-Pictures keep to the ink of the running style and one colour, and tell everything by shape as well: they can be printed
-in grey. What a picture cannot show, the statement below it says: it is the one that the result prints.
+``plot`` methods. Each feature has its own scale, so lengths are comparable within a line, not between lines.
+Pictures use the text colour of the current style and one other colour, and shapes make every distinction as well, so
+they can be printed in grey. The statement below a picture, the one that the result prints, says what it cannot show.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def changes(result: Contrastive | Robustness, data: Any = None, ax: Axes | None 
         start, end = _value(feature, before, result, i), _value(feature, after, result, i, result.witness)
         line: NumberLine | NamedLine
         if start is NOTHING or isinstance(feature, ValueFeature) or isinstance(start, str) or isinstance(end, str):
-            if start is NOTHING:  # a result made by hand: only its words are known
+            if start is NOTHING:  # a result made by hand: only its text is known
                 start, end = change.before, change.after
             line = NamedLine.of(feature, (end,), start)
             texts = "", ""
@@ -138,7 +138,7 @@ def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | N
     ax
         Where to draw; by default a new figure.
     complete
-        Whether these are all explanations, if that is known; it is said below the picture.
+        Whether these are all explanations, if that is known; the text below the picture says so.
 
     Examples
     --------
@@ -153,11 +153,11 @@ def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | N
     contrastive = [result for result in found if isinstance(result, Contrastive) and result.witness is not None]
     if len({(repr(result.instance), result.target) for result in found if not isinstance(result, Exception)}) > 1:
         raise InputError(
-            "Explanations in one matrix must be of one row, and of one target. Got several; plots.overview takes rows."
+            "Explanations in one matrix must be of one row and one target. Got several; use plots.overview for rows."
         )
     if not abductive and not contrastive:
         return say_nothing(new_axes(ax, 1), "no explanations")
-    # Half of the room is for each kind, and what one does not need is for the other.
+    # Each kind gets half of the space, and what one does not need goes to the other.
     room = max(MOST_EXPLANATIONS // 2, MOST_EXPLANATIONS - len(contrastive))
     shown: list[Any] = [*abductive[:room]]
     n_abductive = len(shown)
@@ -233,12 +233,12 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     first = "" if result.complete else "first "
     add_title(ax, f"{result.label}: the share of its {first}{result.n_abductive} explanations with each feature")
     left = len(ranked) - len(kept)
-    say(ax, result.claim + (f" {left} features more, in at most {ranked[len(kept)][0]}." if left else ""))
+    say(ax, result.claim + (f" {left} more features, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax
 
 
 def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype[Any]]:
-    """Draw what explanations of many rows rest on: how many contain each feature, and how long they are.
+    """Draw what explanations of many rows have in common: how many contain each feature, and how long they are.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         What `Explainer.batch` returns, or other explanations, all of them abductive or all of them contrastive. Errors
         among them are counted below the picture.
     ax
-        Two axes, or one whose place both take; by default a new figure.
+        Two axes, or one that is divided into two; by default a new figure.
 
     Returns
     -------
@@ -291,7 +291,7 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
     lengths.set_ylabel("features", fontsize=SMALL, loc="top")
     late = sum(result.status == "sound" for result in counted)
     notes = [
-        f"{len(ranked) - len(names)} features more, in at most {counts[ranked[len(names)]]} each."
+        f"{len(ranked) - len(names)} more features, in at most {counts[ranked[len(names)]]} each."
         if len(ranked) > len(names)
         else "",
         f"{late} timed out; may not be minimal." if late else "",
@@ -322,7 +322,7 @@ def _value(feature: Any, row: Rows | None, result: Any, i: int, values: Sequence
         return float(row[feature.column])
     given = result.instance if values is None else values
     if not hasattr(result, "features") or len(given) != result.n_features:
-        return NOTHING  # some feature has several columns, and which is not known
+        return NOTHING  # some feature has several columns, and it is not known which
     return given[result.features[i]]
 
 

@@ -1,4 +1,4 @@
-"""What all pictures share: where they are drawn, their words, and their ink."""
+"""What all pictures share: axes, text and colours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pyplot() -> Any:
 
 
 def new_axes(ax: Axes | None, n_lines: int, *, each: float = 0.85, width: float = 7.0) -> Axes:
-    """Return the axes to draw on: those given, or new ones with room for so many lines."""
+    """Return the axes to draw on: those given, or new ones with room for this many lines."""
     plt = pyplot()
     if ax is not None:
         return ax
@@ -45,24 +45,26 @@ def two_axes(ax: Any, n_lines: int) -> tuple[Axes, Axes]:
         ax.set_axis_off()
         place = ax.get_subplotspec()
         if place is None:
-            raise InputError("One axes must be part of a grid to be divided. Got a free one; pass two axes.")
+            raise InputError(
+                "A single axes must be part of a grid, so that it can be divided. Got a free one; pass two axes."
+            )
         parts = place.subgridspec(1, 2, width_ratios=[3, 2])
         return ax.figure.add_subplot(parts[0]), ax.figure.add_subplot(parts[1])
     pair = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(pair) != 2:
-        raise InputError(f"The 'ax' parameter must be one axes or two. Got {len(pair)}.")
+        raise InputError(f"The 'ax' parameter must be one or two axes. Got {len(pair)}.")
     return pair[0], pair[1]
 
 
 def ink(ax: Axes) -> Any:
-    """Return the colour of text in the style of the axes, which is seen on its ground."""
+    """Return the text colour in the style of the axes, which is visible on its background."""
     return ax.yaxis.label.get_color()
 
 
 def draw_bars(
     ax: Axes, names: Sequence[str], widths: Sequence[float], texts: Sequence[str], full: float | None = None
 ) -> None:
-    """Draw named bars with texts at their ends; `full` is the length of the longest that there could be."""
+    """Draw named bars with text at their ends; `full` is the length of the longest possible bar."""
     full = full or max(*widths, 1)
     ax.barh(range(len(names)), widths, height=0.7, color=ink(ax), alpha=0.55, linewidth=0)
     for i, (width, text) in enumerate(zip(widths, texts, strict=True)):
@@ -74,14 +76,14 @@ def draw_bars(
 
 
 def name_lines(ax: Axes, names: Sequence[str], size: float | None = None) -> None:
-    """Write a name at each line."""
+    """Write a name beside each line."""
     ax.set_yticks(range(len(names)), [short(name, 30) for name in names], fontsize=size)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
 
 
 def add_key(ax: Axes, n_columns: int) -> None:
-    """Write the key between the title and the picture."""
+    """Write the legend between the title and the picture."""
     style: dict[str, Any] = {"ncols": n_columns, "frameon": False, "fontsize": SMALL, "borderaxespad": 0.2}
     key = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **style)
     for text in key.get_texts():
@@ -96,7 +98,7 @@ def strip(ax: Axes) -> None:
 
 
 def say_nothing(ax: Axes, text: str) -> Axes:
-    """Write in an empty picture why there is nothing to see; return the axes."""
+    """Write into an empty picture why there is nothing to draw; return the axes."""
     ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, style="italic")
     ax.set_xticks([])
     ax.set_yticks([])
@@ -105,7 +107,7 @@ def say_nothing(ax: Axes, text: str) -> Axes:
 
 
 def add_title(ax: Axes, text: str, pad: float = 8) -> None:
-    """Write the title, in lines that are not too long."""
+    """Write the title, wrapped."""
     written: Text = ax.set_title("\n".join(textwrap.wrap(plain(text), 60)), loc="left", fontsize=11, pad=pad)
     written.set_parse_math(False)
 
@@ -120,11 +122,11 @@ def say(ax: Axes, text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Return text on one line; what cannot be printed is left out."""
+    """Return text on one line, without unprintable characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def short(text: str, most: int) -> str:
-    """Return text of at most so many letters; what is left out is in the middle."""
+    """Return text of at most `most` characters, shortened in the middle."""
     text = plain(text)
     return text if len(text) <= most else f"{text[: most - most // 3 - 1]}…{text[-(most // 3) :]}"

@@ -1,4 +1,4 @@
-"""One line for each feature, on a scale of its own: numbers, or named values."""
+"""One line for each feature, on its own scale: numbers, or named values."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_VALUES = 8  # named values on one line
-PROVED = "#3b75af"  # of middle brightness: seen on white, on black, and in grey
-MISSING = 1.15  # where a line has the place of missing values
+PROVED = "#3b75af"  # of medium brightness: visible on white, on black, and in grey
+MISSING = 1.15  # where a line shows missing values
 BINS = 30
 
-NOTHING = object()  # a value that is not known
+NOTHING = object()  # an unknown value
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class NumberLine:
 
     @classmethod
     def of(cls, feature: Any, condition: Condition, value: Any, rows: Rows | None) -> NumberLine:
-        """Return a scale that has room for the condition, the value, and the rows."""
+        """Return a scale that includes the condition, the value, and the rows."""
         date = condition.date or getattr(feature, "kind", None) == "date"
         numbers = FLOATS[condition.numbers] if feature is None else feature.floats
         known: list[float] = [end for ends in _ranges(condition) for end in ends if end is not None]
@@ -120,8 +120,8 @@ class NumberLine:
         picture.distribution(y, [*bars, *([(MISSING, 0.03, gone)] if gone else [])])
 
     def _ticks(self) -> list[float]:
-        """Return a few round numbers of the scale."""
-        if max(abs(self.low), abs(self.high)) > 1e300:  # more than matplotlib can count with
+        """Return a few round numbers on the scale."""
+        if max(abs(self.low), abs(self.high)) > 1e300:  # too large for matplotlib's arithmetic
             return []
         from matplotlib.ticker import MaxNLocator
 
@@ -149,16 +149,16 @@ class NumberLine:
 
 @dataclass(frozen=True, slots=True)
 class NamedLine:
-    """The scale of a feature of named values: a place for each, and one for those that are too many."""
+    """The scale of a feature with named values: a place for each, and one for those that do not fit."""
 
     shown: tuple[Any, ...]
     allowed: tuple[Any, ...]
-    more: int  # allowed values that have no place of their own
-    others: int  # and values that are not allowed
+    more: int  # allowed values without their own place
+    others: int  # and values that are not allowed, without their own place
 
     @classmethod
     def of(cls, feature: Any, allowed: Sequence[Any], value: Any) -> NamedLine:
-        """Return a scale that has room for the allowed values and the row's own."""
+        """Return a scale that includes the allowed values and the row's own."""
         labels = tuple(dict.fromkeys([*(() if feature is None else feature.labels), *allowed]))
         if value is not NOTHING and value not in labels:
             labels = (*labels, value)
@@ -222,7 +222,7 @@ class NamedLine:
 
 
 class Lines:
-    """A picture of one line for each feature; y counts lines, from the top, x goes from 0 to 1 on each."""
+    """A picture with one line per feature; y counts lines from the top, x goes from 0 to 1 on each."""
 
     def __init__(self, ax: Axes, n_lines: int, rows: Rows | None, title: str, claim: str) -> None:
         self.ax, self.n_lines, self.rows, self.claim = ax, n_lines, rows, claim
@@ -239,7 +239,7 @@ class Lines:
         if data is not None:
             if result._scales is None:
                 raise InputError(
-                    "Rows can be drawn behind a result of an explainer only. This one was made by hand; leave out "
+                    "Rows can only be drawn behind the result of an explainer. This one was made by hand; leave out "
                     "'data'."
                 )
             rows = as_rows(data, result._scales.columns, result._scales.floats)
@@ -258,7 +258,7 @@ class Lines:
         line.axis(self, y, feature)
 
     def distribution(self, y: float, bars: Sequence[tuple[float, float, int]]) -> None:
-        """Draw counts as bars on the line: place, width, count."""
+        """Draw counts as bars on the line: position, width, count."""
         most = max((n for _, _, n in bars), default=0)
         for place, width, n in bars:
             if n:
@@ -267,7 +267,7 @@ class Lines:
 
     def bar(self, y: float, left: float, right: float, open_left: bool, open_right: bool) -> None:
         """Draw a proved range; an open side ends in an arrow."""
-        thin = 0.012  # a single value is still seen
+        thin = 0.012  # a single value stays visible
         if right - left < thin:
             left, right = (left + right - thin) / 2, (left + right + thin) / 2
         self.ax.barh(y, right - left, 0.17, left=left, color=PROVED, linewidth=0, zorder=2)
@@ -294,7 +294,7 @@ class Lines:
         )
 
     def ends(self, y: float, ends: Sequence[tuple[float, str]]) -> None:
-        """Write the exact ends of ranges below them; those that are close become one text."""
+        """Write the exact ends of ranges below them; ends close to each other share one text."""
         groups: list[list[tuple[float, str]]] = []
         for place, text in sorted(ends):
             if groups and place - groups[-1][-1][0] < 0.015 * (len(text) + len(groups[-1][-1][1])) / 2 + 0.02:
@@ -327,11 +327,11 @@ class Lines:
         )
         self.ax.plot([start], [y], "o", markersize=8, markerfacecolor=self.ground, markeredgecolor=self.ink, zorder=3)
         self.ax.plot([end], [y], "D", markersize=7, color=PROVED, markeredgecolor=self.ground, zorder=3)
-        self.above(y, start, before if start <= 1 else "")  # the place of missing values has its name
+        self.above(y, start, before if start <= 1 else "")  # the place of missing values is labelled already
         self.under(y, end, after if end <= 1 else "", PROVED)
 
     def finish(self, kinds: Sequence[str]) -> Axes:
-        """Write names, title, key and statement."""
+        """Write names, title, legend and statement."""
         ax = self.ax
         ax.set_xlim(-0.04, MISSING + 0.07 if self.wide else 1.04)
         ax.set_ylim(self.n_lines - 0.5, -0.5)

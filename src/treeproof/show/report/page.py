@@ -1,6 +1,6 @@
-"""The page of a report as HTML, with neither scripts nor anything that is loaded from elsewhere.
+"""The page of a report as HTML, without scripts and without anything that is loaded from elsewhere.
 
-The words are in the templates beside this file. What they need beside the rows is prepared here.
+The text is in the templates next to this file. What they need besides the rows is prepared here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from treeproof.space.conditions import show_label
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.space import Space
 
-MOST_VALUES = 40  # named values of a feature that are listed
+MOST_VALUES = 40  # maximum number of named values listed for a feature
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a page says beside its rows: where things come from, and which files lie beside it."""
+    """What a page says besides its rows: where things come from, and which files are next to it."""
 
     title: str
     date: str
@@ -42,15 +42,15 @@ class Facts:
     inputs: Sequence[tuple[str, str, str]]  # what it is, name, SHA-256
     n_rows: int
     behind: Sequence[Any]  # rows whose distribution is drawn
-    folder: str | None  # where the certificates are, seen from the page
+    folder: str | None  # where the certificates are, relative to the page
     files: Sequence[tuple[str, int, str]]  # name, bytes, SHA-256
     command: str | None
-    model: str | None  # a file of the model that a certificate can be checked against, seen from the page
+    model: str | None  # a model file that a certificate can be checked against, relative to the page
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """An answer as the page shows it; without a picture, None, and whether that is because it is too long."""
+    """An answer as the page shows it; if it has no picture, whether that is because it is too long."""
 
     title: str
     anchor: str

@@ -1,4 +1,4 @@
-"""Results drawn as SVG that is a part of a page: in its colours, with ids of its own, letters as outlines."""
+"""Results drawn as SVG inside a page: in its colours, with unique ids, letters as outlines."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from treeproof.show import plots
 
 MOST_LINES = 24  # of a picture
 
-_INK, _GROUND = "#010203", "#fdfcfb"  # stand for the colours of the page
+_INK, _GROUND = "#010203", "#fdfcfb"  # placeholders for the colours of the page
 _COLOURS = {_INK: "currentColor", _GROUND: "var(--ground)", plots.lines.PROVED: "var(--proved)"}
 _REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An SVG element: its view box, and its content, which is markup. `alt` says in words what it shows."""
+    """An SVG element: its view box, and its content as markup. `alt` describes it in words."""
 
     view_box: str
     content: str
@@ -32,7 +32,7 @@ class Picture:
 
 
 class Pictures:
-    """Draws results; without matplotlib, nothing, and `lacking` says why."""
+    """Draws results; without matplotlib it draws nothing, and `lacking` says why."""
 
     def __init__(self, behind: Sequence[Any]) -> None:
         self.behind = behind
@@ -49,7 +49,7 @@ class Pictures:
 
         def draw(figure: Any) -> None:
             ax = result.plot(self.behind or None, ax=figure.add_subplot())
-            ax.set_title("", loc="left")  # the card has it, and the statement below
+            ax.set_title("", loc="left")  # the card and the statement below say it
             ax.set_xlabel("")
 
         return self._drawn(7, 0.6 + 0.85 * n_lines, draw, alt) if 0 < n_lines <= MOST_LINES else None
@@ -83,7 +83,7 @@ class Pictures:
             "svg.hashsalt": "treeproof",
         }
         text = io.StringIO()
-        # Letters that no font has are drawn as boxes; the words beside the picture have them.
+        # Characters that no font has are drawn as boxes; the text next to the picture has them.
         with mpl.rc_context(), warnings.catch_warnings():
             mpl.rcdefaults()
             mpl.rcParams.update(style)
@@ -100,11 +100,11 @@ def _n_lines(result: Abductive | Contrastive) -> int:
 
 
 def _inline(svg: str, prefix: str, alt: str) -> Picture:
-    """Return an SVG file of matplotlib as a part of a page: ids get a prefix, unused ids and all text go.
+    """Return matplotlib's SVG file for use inside a page: ids get a prefix, unused ids and all text are removed.
 
-    The content is written anew from shapes and their attributes alone, so no text of a model is in it.
+    The content is rewritten from shapes and their attributes alone, so it contains no text from a model.
     """
-    root = ElementTree.fromstring(svg)  # comments, in which matplotlib keeps the words of a picture, are not read
+    root = ElementTree.fromstring(svg)  # comments, in which matplotlib keeps the text of a picture, are skipped
     used: set[str] = set()
 
     def owned(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Reports: explanations of chosen rows as one self-contained HTML page, with certificates and the checker beside it."""
+"""Self-contained HTML reports: explanations of chosen rows, with certificates and the checker next to the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_BEHIND = 1000  # rows whose distribution is drawn
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Result):
-    """What a report has: its page, the folder of its certificates, if they were kept, and its rows."""
+    """A written report: its page, the folder of its certificates, if they were saved, and its rows."""
 
     out: Path
     certificates: Path | None
@@ -46,12 +46,12 @@ class Report(Result):
 
     @property
     def accepted(self) -> int:
-        """How many certificates the independent checker accepted."""
+        """Number of certificates that the independent checker accepted."""
         return sum(filed.accepted is True for filed in self._answers)
 
     @property
     def rejected(self) -> int:
-        """How many certificates the independent checker rejected."""
+        """Number of certificates that the independent checker rejected."""
         return sum(filed.accepted is False for filed in self._answers)
 
     @property
@@ -61,7 +61,7 @@ class Report(Result):
 
     @property
     def failed(self) -> tuple[int, ...]:
-        """The rows about which something could not be explained; the page says why."""
+        """The rows for which something could not be explained; the page says why."""
         return tuple(row.row for row in self.rows if row.failed)
 
     @property
@@ -93,7 +93,7 @@ class Report(Result):
 
     @property
     def title(self) -> str:
-        """How many rows there are, what became of them, and where."""
+        """How many rows there are, how they were answered, and where the report is."""
         n = len(self.rows)
         parts = [f"{n} row{'s' * (n != 1)}", f"{self.accepted} certificate{'s' * (self.accepted != 1)} accepted"]
         parts += [f"{self.rejected} REJECTED"] if self.rejected else []
@@ -123,7 +123,7 @@ def report(
     command: str | None = None,
     model: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Write a self-contained HTML report on chosen rows, each answer certified and checked; return what it has.
+    """Write a self-contained HTML report on chosen rows, each answer certified and checked; return a summary.
 
     The page is one file that loads nothing from elsewhere. It is written atomically, after its certificates.
     A row that cannot be explained is on the page with its error; if none can, the first error is raised and nothing
@@ -132,7 +132,7 @@ def report(
     Parameters
     ----------
     explainer
-        What explains, with its settings.
+        The explainer, with its settings.
     X
         Rows, as the model takes them. Their distribution is drawn behind the pictures.
     out
@@ -144,25 +144,25 @@ def report(
     target
         The class that changes must reach; by default any other.
     within
-        For a regressor: explain why each score stays so close to its prediction, as `Explainer.around` does.
+        For a regressor: explain why each score stays within this distance of its prediction, as in `Explainer.around`.
     minimum
-        Whether both explanations and changes must have as few features as possible, proved, as in
+        Whether both explanations and changes must have as few features as possible, with proof, as in
         `Explainer.abductive`.
     inflate, order
         As in `Explainer.abductive`.
     timeout
-        Seconds for each explanation, and for each certificate. What is not finished is labelled so.
+        Seconds for each explanation, and for each certificate. Unfinished answers are labelled as such.
     title
-        Of the page.
+        Title of the page.
     certificates
-        The folder for certificates, the forest and a copy of the checker. By default one beside the page, named after
-        it; with False none is written, but certificates are made and checked all the same.
+        The folder for certificates, the forest and a copy of the checker. By default one next to the page, named after
+        it; with False none is written, but certificates are still made and checked.
     progress
         Whether to show a progress bar on standard error.
     inputs
-        What a file is to its path, such as ``{"Data": "data.csv"}``: the page has their names and fingerprints.
+        Role of each input file to its path, such as ``{"Data": "data.csv"}``: the page lists names and fingerprints.
     command
-        The command line that makes the page again, if there is one.
+        The command line that reproduces the page, if there is one.
     model
         The model's own file, if ``treeproof check`` can check certificates against it.
 
@@ -216,7 +216,7 @@ def report(
 
 
 class _Asks:
-    """Asks about rows, and has every certificate checked. It keeps the forests that certificates are about."""
+    """Explains rows, and has every certificate checked. It keeps the forests that certificates are about."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class _Asks:
         self.space = explainer.space if within is None else None
 
     def about(self, row: int, part: Any) -> ReportedRow:
-        """Explain a row; an error takes the place of what cannot be explained."""
+        """Explain a row; what cannot be explained is replaced by the error."""
         try:
             x = part(row)
             asked = self.explainer if self.within is None else self.explainer.around(x, self.within)
@@ -295,7 +295,7 @@ def _chosen(rows: Iterable[int] | None, n_rows: int) -> list[int]:
 
 
 def check_page(out: str | os.PathLike[str]) -> Path:
-    """Return where a page goes; InputError if it cannot be written there."""
+    """Return the path of the page; InputError if it cannot be written."""
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The page must end in .html or .htm. Got {str(out)!r}.")
@@ -307,13 +307,13 @@ def check_page(out: str | os.PathLike[str]) -> Path:
 
 
 def _places(out: str | os.PathLike[str], certificates: str | os.PathLike[str] | bool) -> tuple[Path, Path | None]:
-    """Return where the page and its certificates go; fail before the work is done if that cannot be."""
+    """Return the paths of the page and its certificates; raise early if they cannot be written."""
     page = check_page(out)
     if certificates is False:
         return page, None
     folder = page.with_name(f"{page.stem}-certificates") if certificates is True else Path(certificates)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"Certificates need a folder. Got {str(folder)!r}, which is a file.")
+        raise InputError(f"The certificates must go to a folder. Got {str(folder)!r}, which is a file.")
     return page, folder
 
 
@@ -330,7 +330,7 @@ def _raise_if_none(done: Sequence[ReportedRow]) -> None:
 
 
 def _behind(forest: Forest, n_rows: int, part: Any) -> list[list[Any]]:
-    """Return rows for the distributions, evenly chosen; those that cannot be read are left out."""
+    """Return evenly spaced rows for the distributions, without those that cannot be read."""
     try:
         plots.axes.pyplot()
     except MissingExtraError:
@@ -364,7 +364,7 @@ def _versions(source: str) -> dict[str, str]:
 def _seen_from(page: Path, path: Path) -> str:
     try:
         return Path(os.path.relpath(path, page.parent)).as_posix()
-    except ValueError:  # another drive of Windows
+    except ValueError:  # another drive on Windows
         return str(path)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a report: their answers, with certificates and what the independent checker said of them."""
+"""The rows of a report: their answers, with certificates and what the independent checker said about them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from treeproof.questions.contrastive import Contrastive
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """An answer about a row, or the error in its place, and what became of its certificate.
+    """An answer about a row, or the error in its place, and the state of its certificate.
 
     `certificate` is the content of the file `name`, which is about the model in the file `forest`. `accepted` is what
-    the independent checker decided, and `remark` what it said; with no certificate, None, and why there is none.
+    the independent checker decided, and `remark` what it said; without a certificate, None, and why there is none.
     """
 
     result: Abductive | Contrastive | TreeproofError
@@ -51,9 +51,9 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class ReportedRow:
-    """One row of a report: why it gets its label, what would change that, or why that cannot be said.
+    """One row of a report: why it gets its label, what would change that, or why there is no answer.
 
-    `why` and `change` are None unless requested, or if the row itself cannot be read: `error` tells.
+    `why` and `change` are None unless requested; if the row itself cannot be read, both are None and `error` says why.
     """
 
     row: int
@@ -73,5 +73,5 @@ class ReportedRow:
 
     @property
     def failed(self) -> bool:
-        """Whether something about the row could not be said."""
+        """Whether something about the row could not be answered."""
         return self.error is not None or any(filed.answer is None for filed in self.answers)

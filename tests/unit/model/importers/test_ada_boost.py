@@ -107,5 +107,5 @@ def test_refusals():
 def test_missing_values_are_refused_as_the_model_does():
     X, y = CANCER
     forest = import_model(boosted(X, y, n_estimators=2))
-    with pytest.raises(InputError, match="takes no missing values"):
+    with pytest.raises(InputError, match="not accept missing values"):
         forest.predict([[np.nan] * X.shape[1]])
