@@ -99,7 +99,7 @@ def check_explanation(labels: Labels, explainer: tp.Explainer, row: Any, kind: i
     Another result is checked beside it; `kind` says which.
     """
     why = explainer.abductive(row)
-    point = explainer._setting.instance(row).point
+    point = explainer._context.instance(row).point
     cells = labels.cells
 
     def suffices(features: Any) -> bool:
@@ -191,7 +191,7 @@ def run_case(seed: int, case: int, n_queries: int, counts: Counter[str]) -> None
     rng = np.random.default_rng([seed, case])
     fitted = case % 20 == 0
     explainer, rows = fitted_case(rng) if fitted else random_case(rng)
-    cells = explainer._setting.cells
+    cells = explainer._context.cells
     if np.prod([float(n) for n in cells.n_cells]) > MOST_POINTS:
         return
     counts["fitted models" if fitted else "random forests"] += 1

@@ -23,7 +23,7 @@ from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cells import discretise
-from treeproof.query.context import Order, Setting
+from treeproof.query.context import Context, Order
 from treeproof.questions import (
     abductive,
     attribution,
@@ -154,7 +154,7 @@ class Explainer:
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
-        self._make: Callable[[Forest], Setting | None] = partial(_make_setting, space, oracle, options, verify)
+        self._make: Callable[[Forest], Context | None] = partial(_make_context, space, oracle, options, verify)
         self._forest = forest
         self._made = self._make(forest)
 
@@ -173,7 +173,7 @@ class Explainer:
         return other
 
     @property
-    def _setting(self) -> Setting:
+    def _context(self) -> Context:
         if self._made is None:
             raise InputError(
                 "Say what is to be explained about a regressor's score: Explainer(model, cuts=[0.7]) for the ranges "
@@ -211,7 +211,7 @@ class Explainer:
     @property
     def space(self) -> Space:
         """Its features and their cells."""
-        return self._setting.space
+        return self._context.space
 
     def abductive(
         self,
@@ -266,11 +266,11 @@ class Explainer:
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
         """
-        setting = self._setting
+        context = self._context
         plan = abductive.make_plan(
-            setting, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
+            context, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return abductive.explain(setting, setting.instance(x), plan, timeout)
+        return abductive.explain(context, context.instance(x), plan, timeout)
 
     def batch(
         self,
@@ -312,7 +312,7 @@ class Explainer:
         [2, 1]
         """
         return batch.explain_rows(
-            self._setting,
+            self._context,
             X,
             order=order,
             prefer=prefer,
@@ -386,12 +386,12 @@ class Explainer:
         Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
         Limits: chest-pain fixed.
         """
-        setting = self._setting
-        moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
-        preferred = setting.features(prefer)
-        costs = make_costs(setting, minimum, cost, preferred)
+        context = self._context
+        moves = make_moves(context, context.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        preferred = context.features(prefer)
+        costs = make_costs(context, minimum, cost, preferred)
         return contrastive.find_change(
-            setting, moves, target, setting.order(order, preferred), distance, timeout, costs
+            context, moves, target, context.order(order, preferred), distance, timeout, costs
         )
 
     def contrastives(
@@ -433,9 +433,9 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).contrastives(patient)]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        setting = self._setting
-        moves = make_moves(setting, setting.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
-        return contrastive.find_changes(setting, moves, target, n, setting.order(order, prefer), distance, timeout)
+        context = self._context
+        moves = make_moves(context, context.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        return contrastive.find_changes(context, moves, target, n, context.order(order, prefer), distance, timeout)
 
     def robustness(
         self,
@@ -470,9 +470,9 @@ class Explainer:
         >>> tp.Explainer(forest).robustness(patient).proved
         0.5
         """
-        setting = self._setting
-        moves = make_moves(setting, setting.instance(x), scale=scale)
-        return robustness.measure(setting, moves, norm, target, setting.order("importance", ()), timeout)
+        context = self._context
+        moves = make_moves(context, context.instance(x), scale=scale)
+        return robustness.measure(context, moves, norm, target, context.order("importance", ()), timeout)
 
     def enumerate(
         self,
@@ -510,9 +510,9 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).enumerate(patient, kind="contrastive")]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        setting = self._setting
-        ordering = setting.order(order, ())
-        return enumerate_all(setting, setting.instance(x), kind, target, limit, timeout, ordering)
+        context = self._context
+        ordering = context.order(order, ())
+        return enumerate_all(context, context.instance(x), kind, target, limit, timeout, ordering)
 
     def relevance(self, x: Any, *, timeout: float | None = None) -> Relevance:
         """Return for each feature whether it is in every, in some or in no abductive explanation; all of it proved.
@@ -532,7 +532,7 @@ class Explainer:
         >>> tp.Explainer(forest).relevance(patient).necessary
         ('blocked-arteries', 'chest-pain')
         """
-        return relevance.grade(self._setting, self._setting.instance(x), timeout)
+        return relevance.grade(self._context, self._context.instance(x), timeout)
 
     def attribution(self, x: Any, *, limit: int | None = None, timeout: float | None = None) -> Attribution:
         """Return the share of abductive explanations that contain each feature: exact, if all could be enumerated.
@@ -553,7 +553,7 @@ class Explainer:
         >>> tp.Explainer(forest).attribution(patient).counts
         (1, 0, 1, 0)
         """
-        return attribution.attribute(self._setting, self._setting.instance(x), limit, timeout)
+        return attribution.attribute(self._context, self._context.instance(x), limit, timeout)
 
     def most_general(self, x: Any, X: Any, *, timeout: float | None = None) -> MostGeneral:
         """Return the rule around `x` that forces its label and covers the most rows of `X`, proved to be so.
@@ -584,8 +584,8 @@ class Explainer:
         Proved: whatever satisfies this gets the label 1. It covers 47 of 150 rows (31.3%); no rule around this row
         that forces the label covers more, and no condition can be widened.
         """
-        setting = self._setting
-        return most_general.generalise(setting, setting.instance(x), X, setting.order("importance", ()), timeout)
+        context = self._context
+        return most_general.generalise(context, context.instance(x), X, context.order("importance", ()), timeout)
 
     def coverage(self, rule: Any, X: Any) -> Coverage:
         """Count the rows of `X` that satisfy a rule.
@@ -606,7 +606,7 @@ class Explainer:
         >>> print(explainer.coverage(explainer.abductive(patient), [patient, [1, 0, 0, 80]]))
         1 of 2 rows (50.0%)
         """
-        return coverage.count_covered(self._setting, rule, X)
+        return coverage.count_covered(self._context, rule, X)
 
     def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.
@@ -632,7 +632,7 @@ class Explainer:
         >>> explainer.holds(patient, ["chest-pain"]).witness
         (0.5, 0.0, 1.0, 70.0)
         """
-        return holds.judge(self._setting, self._setting.instance(x), features, timeout)
+        return holds.judge(self._context, self._context.instance(x), features, timeout)
 
     def review(
         self,
@@ -671,7 +671,7 @@ class Explainer:
         >>> tp.Explainer(forest).review(claim="weight <= 50 and chest-pain <= 0.5", label="No").holds
         True
         """
-        return review.review(self._setting, x, claim, label, timeout)
+        return review.review(self._context, x, claim, label, timeout)
 
     def audit(
         self,
@@ -706,7 +706,7 @@ class Explainer:
         >>> audit.n_flips, audit.n_free, audit.rows[0].why.feature_names
         (0, 2, ('blocked-arteries', 'chest-pain'))
         """
-        return audit.audit(self._setting, X, protected, n_jobs, progress, timeout)
+        return audit.audit(self._context, X, protected, n_jobs, progress, timeout)
 
     def encode(
         self,
@@ -742,8 +742,8 @@ class Explainer:
         >>> [line for line in text.splitlines() if line.startswith("p ")]
         ['p cnf ...']
         """
-        setting = self._setting
-        return encode.encode(setting, setting.instance(x), features, target, format, options)
+        context = self._context
+        return encode.encode(context, context.instance(x), features, target, format, options)
 
     def __repr__(self) -> str:
         oracle = "" if self._made is None else f", oracle={self._made.oracle.name!r}"
@@ -789,10 +789,10 @@ def _source(model: Any) -> str:
     return f"{type(model).__name__} of {package}" + (f" ({steps})" if steps else "")
 
 
-def _make_setting(
+def _make_context(
     space: Space, oracle: str, options: Mapping[str, Any], verify: bool, forest: Forest
-) -> Setting | None:
-    """Return the setting of a forest that differs from the space's own at most in where its score is cut.
+) -> Context | None:
+    """Return the context of a forest that differs from the space's own at most in where its score is cut.
 
     None if it gives no labels: a regressor's score needs cuts first.
     """
@@ -801,10 +801,10 @@ def _make_setting(
     start = time.perf_counter()
     stated = replace(space, forest=forest)
     cells = discretise(stated)
-    setting = Setting(forest, stated, cells, make_oracle(oracle, cells, **options))
+    context = Context(forest, stated, cells, make_oracle(oracle, cells, **options))
     if verify:
-        setting = replace(setting, oracle=VerifiedOracle(setting))
+        context = replace(context, oracle=VerifiedOracle(context))
     _log.debug(
         "%r over %d features: %s oracle in %.3g s", forest, space.n_features, oracle, time.perf_counter() - start
     )
-    return setting
+    return context

@@ -21,9 +21,9 @@ from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
 from treeproof.proof.certificate import describe, proof_of
 from treeproof.proof.verified import VerifiedOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.context import Setting
+from treeproof.query.context import Context
 from treeproof.query.oracle import (
     Deletes,
     Entailed,
@@ -49,7 +49,7 @@ Factory = Callable[[CellForest], Oracle]
 
 def verified(forest: CellForest) -> Oracle:
     native = NativeOracle(forest, tabulate=False)
-    return VerifiedOracle(Setting(forest.source, declare(forest.source), forest, native))
+    return VerifiedOracle(Context(forest.source, declare(forest.source), forest, native))
 
 
 ORACLES: dict[str, tuple[Factory, int]] = {  # with the number of random forests it is tried on
@@ -139,11 +139,11 @@ def test_every_oracle_finds_the_same_features_for_the_same_order(vote):
         for name, (make, _) in ORACLES.items():
             if vote != "majority" and name not in MEAN:
                 continue
-            memory = Memory(forest, make(forest), point, Stays(forest.label(point)))
-            why = abductive(memory, order).features
-            everything_free = memory.ask(frozenset())
+            cache = Cache(forest, make(forest), point, Stays(forest.label(point)))
+            why = abductive(cache, order).features
+            everything_free = cache.ask(frozenset())
             change = (
-                contrastive(memory, order, everything_free).features if isinstance(everything_free, Refuted) else None
+                contrastive(cache, order, everything_free).features if isinstance(everything_free, Refuted) else None
             )
             found.add((why, change))
         assert len(found) == 1
@@ -278,7 +278,7 @@ def test_deletion_is_that_of_single_questions(name, vote):
             continue
         label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
         everything = frozenset(range(forest.n_features))
-        expected = abductive(Memory(forest, BruteOracle(forest), point, Stays(label)), order).features
+        expected = abductive(Cache(forest, BruteOracle(forest), point, Stays(label)), order).features
         found = oracle.delete(point, label, order, everything, None)
         assert (found.features, found.minimal) == (expected, True)
         again = oracle.delete(point, label, order[::-1], expected, None)
@@ -295,10 +295,10 @@ def test_inflation_is_that_of_single_questions(name, vote):
         if not forest.allows(point):
             continue
         label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
-        memory = Memory(forest, BruteOracle(forest), point, Stays(label))
-        start = fix(forest, point, abductive(memory, order).features)
+        cache = Cache(forest, BruteOracle(forest), point, Stays(label))
+        start = fix(forest, point, abductive(cache, order).features)
         found = oracle.inflate(point, label, start, order, None)
-        assert (found.domains, found.widest) == (widen(memory, start, order).domains, True)
+        assert (found.domains, found.widest) == (widen(cache, start, order).domains, True)
         late = oracle.inflate(point, label, start, order, time.monotonic() - 1)
         assert all(set(own) <= set(wider) for own, wider in zip(start, late.domains, strict=True))
         assert holds(forest, Query(late.domains, Stays(label)))

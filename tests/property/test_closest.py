@@ -11,7 +11,7 @@ import pytest
 from generators import cell_forests, random_clauses
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown, violates
 from treeproof.search.closest import closest, closest_maximum
@@ -53,7 +53,7 @@ def test_questions_about_limited_features_agree_with_enumeration(native):
     holes = 0
     for rng, forest, point, free, claim in cases(150, seed=8):
         oracle = NativeOracle(forest, tabulate=False) if native else BruteOracle(forest)
-        memory = Memory(forest, oracle, point, claim, free=free)
+        cache = Cache(forest, oracle, point, claim, free=free)
 
         def holds(fixed, forest=forest, point=point, free=free, claim=claim):
             domains = [(point[f],) if f in fixed else free[f] for f in range(forest.n_features)]
@@ -61,7 +61,7 @@ def test_questions_about_limited_features_agree_with_enumeration(native):
 
         for _ in range(6):
             fixed = frozenset(np.flatnonzero(rng.random(forest.n_features) < 0.4).tolist())
-            answer = memory.ask(fixed)
+            answer = cache.ask(fixed)
             assert isinstance(answer, Entailed) == holds(fixed)
             if isinstance(answer, Entailed):
                 assert answer.core <= fixed
@@ -70,7 +70,7 @@ def test_questions_about_limited_features_agree_with_enumeration(native):
                 assert isinstance(answer, Refuted)
                 assert all(answer.witness[f] == point[f] for f in fixed)
                 assert all(answer.witness[f] in free[f] for f in range(forest.n_features))
-        holes += memory.tally.refuted + memory.tally.entailed > 6
+        holes += cache.tally.refuted + cache.tally.entailed > 6
     assert holes > 0, "some questions must have been cut at holes"
 
 
@@ -97,11 +97,11 @@ def test_the_cheapest_witness_is_found_and_bounds_hold_whenever_the_time_is_up(s
             continue  # the instance's own cells only are to be free of charge
         for patience in (0, 1, 2, 4, 8, 16, 10**6):
             oracle = Impatient(forest, patience)
-            found = search(Memory(forest, oracle, point, claim, free=free), costs, start)
+            found = search(Cache(forest, oracle, point, claim, free=free), costs, start)
             assert found.cost == prices[found.witness.witness]
             assert found.bound <= min(prices.values()) <= found.cost
             late += not found.proved
         assert found.proved
         native = NativeOracle(forest, tabulate=False)
-        assert search(Memory(forest, native, point, claim, free=free), costs, start).cost == found.cost
+        assert search(Cache(forest, native, point, claim, free=free), costs, start).cost == found.cost
     assert late > 20

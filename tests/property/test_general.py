@@ -22,7 +22,7 @@ from generators import hard_forest
 from rules_by_enumeration import World
 from treeproof.model.rows import as_row
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import discretise
 from treeproof.query.oracle import Stays
 from treeproof.search.most_general import most_general
@@ -111,13 +111,13 @@ class Tiring:
     def __init__(self, forest, answers: int) -> None:
         self._brute = BruteOracle(forest)
         self.answers = answers
-        self.memory: Memory | None = None
+        self.cache: Cache | None = None
 
     def decide(self, query):
         self.answers -= 1
-        if self.answers < 0 and self.memory is not None:
-            self.memory.deadline = time.monotonic() - 1
-            return self._brute.decide(type(query)(query.domains, query.claim, self.memory.deadline))
+        if self.answers < 0 and self.cache is not None:
+            self.cache.deadline = time.monotonic() - 1
+            return self._brute.decide(type(query)(query.domains, query.claim, self.cache.deadline))
         return self._brute.decide(query)
 
 
@@ -128,11 +128,11 @@ def test_at_a_deadline_the_rule_is_right_and_the_bound_holds(seed):
     explainer = world.case.explainer
     forest, point = discretise(explainer.space), cells(explainer, row)
     oracle = Tiring(forest, answers=int(np.random.default_rng(seed).integers(0, 12)))
-    memory = Memory(forest, oracle, point, Stays(forest.label(point)))
-    oracle.memory = memory
+    cache = Cache(forest, oracle, point, Stays(forest.label(point)))
+    oracle.cache = cache
     located = [cells(explainer, other) for other in rows]
     same = Counter(other for other in located if forest.label(other) == forest.label(point))
-    found = most_general(memory, same, [other for other in located if other not in same])
+    found = most_general(cache, same, [other for other in located if other not in same])
     best = best_coverage(explainer, point, located)
     assert found.covered <= best <= found.bound
     inside = [p for p in itertools.product(*found.domains) if forest.allows(p)]

@@ -22,7 +22,7 @@ from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.oracles.smt import SmtOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Never, Query, Stays, fix
 from treeproof.search.inflation import widen
@@ -104,14 +104,14 @@ def test_every_oracle_widens_to_the_same_domains(vote, names, n_forests):
         if isinstance(claim, Never) and forest.n_classes == 1:
             continue
         order = rng.permutation(forest.n_features).tolist()
-        kept = abductive(Memory(forest, BruteOracle(forest), point, claim), order).features
+        kept = abductive(Cache(forest, BruteOracle(forest), point, claim), order).features
         start = fix(forest, point, kept if i % 2 else range(forest.n_features))
         expected = naively(forest, claim, start, order)
         widened += expected != start
         for name in names:
             if name == "sat" and vote == "mean":
                 continue
-            found = widen(Memory(forest, ORACLES[name](forest), point, claim), start, order)
+            found = widen(Cache(forest, ORACLES[name](forest), point, claim), start, order)
             assert found.domains == expected, name
             assert found.widest
     assert widened > n_forests // 3
@@ -124,18 +124,18 @@ def test_a_deadline_leaves_what_was_proved():
     assert why.inflated
     assert not why.widest
     assert "no condition can be widened" not in str(why)
-    setting = explainer._setting
-    instance = setting.instance(X[0])
+    context = explainer._context
+    instance = context.instance(X[0])
     start = time.monotonic()
-    memory = setting.memory(instance, Stays(instance.label), 0.2)
-    found = widen(memory, fix(setting.cells, instance.point, range(200)), range(200))
+    cache = context.cache(instance, Stays(instance.label), 0.2)
+    found = widen(cache, fix(context.cells, instance.point, range(200)), range(200))
     assert time.monotonic() - start < 5
     assert not found.widest
     rows = np.random.default_rng(1).integers(0, 2, (2000, 200))
     for f, domain in enumerate(found.domains):
         if len(domain) == 1:
             rows[:, f] = X[0][f]
-    assert set(forest.predict(rows)) == {setting.labels[instance.label]}
+    assert set(forest.predict(rows)) == {context.labels[instance.label]}
 
 
 def test_a_late_answer_is_not_asked_for():
@@ -149,13 +149,13 @@ def test_a_late_answer_is_not_asked_for():
 def test_ctrl_c_is_seen_while_widening():
     forest, X = hard_forest()
     explainer = tp.Explainer(forest)
-    setting = explainer._setting
-    instance = setting.instance(X[0])
-    memory = setting.memory(instance, Stays(instance.label), None)
+    context = explainer._context
+    instance = context.instance(X[0])
+    cache = context.cache(instance, Stays(instance.label), None)
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        widen(memory, fix(setting.cells, instance.point, range(200)), range(200))
+        widen(cache, fix(context.cells, instance.point, range(200)), range(200))
     assert time.monotonic() - start < 5
     assert explainer.abductive(X[0], timeout=0.1).status == "sound"
 

@@ -79,7 +79,7 @@ def test_conditions_are_true_of_exactly_the_values_of_their_cells(seed):
             allowed = [
                 i
                 for i, row in enumerate(values)
-                if world.explainer._setting.cells.allows(world.explainer.space.cells(row))
+                if world.explainer._context.cells.allows(world.explainer.space.cells(row))
             ]
             rows = [world.row(values[i].tolist()) for i in allowed]
             assert world.explainer.coverage([condition], rows).covered == sum(cells[i] in domain for i in allowed)

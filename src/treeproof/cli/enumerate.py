@@ -57,8 +57,8 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
         timeout=args.timeout,
         order=args.order,
     )
-    setting = explainer._setting
-    label = setting.labels[setting.instance(x).label]
+    context = explainer._context
+    label = context.labels[context.instance(x).label]
     title = f"row {row}: {label}{'' if target is None else f', not {target}'}; its minimal explanations:"
     listing = Listing(None if args.json else title)
     for result in follow(args, results, args.limit, f"row {row}"):

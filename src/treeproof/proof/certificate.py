@@ -26,7 +26,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
 from treeproof.oracles.native import NativeOracle
 from treeproof.query.cells import CellForest
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Claim, Entailed, Never, Proof, Proves, Query, Refuted, Stays, fix, violates
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.features import Feature, NumericFeature, ValueFeature
@@ -147,7 +147,7 @@ class Cheapest(Generic[Other]):
 
 
 def certify(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     claim: Claim,
     domains: Mapping[int, Domain],
@@ -162,11 +162,11 @@ def certify(
     With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
     with `cheapest`, that no other features cost less.
     """
-    cells, oracle = setting.cells, _prover(setting)
+    cells, oracle = context.cells, _prover(context)
     box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
     proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
     dropped = sorted(domains) if minimal else []
-    common, near = _common(setting, instance, claim), instance.row.tolist()
+    common, near = _common(context, instance, claim), instance.row.tolist()
 
     def refuted(f: int, domain: Domain) -> Cells:
         """Return a point of the box, but for one feature, that breaks the claim."""
@@ -176,7 +176,7 @@ def certify(
     def row(point: Cells) -> list[Any]:
         if not point:
             raise _unproved(deadline)
-        return _row(setting.space, point, instance, near, common["instance"])
+        return _row(context.space, point, instance, near, common["instance"])
 
     if isinstance(claim, Stays):
         found = oracle.witnesses(box, claim.label, instance.point, dropped, deadline)
@@ -185,7 +185,7 @@ def certify(
 
     def beside(f: int) -> list[Any]:
         """Return a row in each cell by which the condition on a feature may be widened."""
-        return [row(refuted(f, cells.only(f, (cell,)))) for cell in _beside(setting.space.features[f], domains[f])]
+        return [row(refuted(f, cells.only(f, (cell,)))) for cell in _beside(context.space.features[f], domains[f])]
 
     document = {
         **common,
@@ -196,11 +196,11 @@ def certify(
         "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
         "proof": proof,
     }
-    return Certificate(document, setting.forest)
+    return Certificate(document, context.forest)
 
 
 def certify_change(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     claim: Claim,
     features: Iterable[int],
@@ -213,8 +213,8 @@ def certify_change(
 
     With `cheapest`, also that no change costs less.
     """
-    cells, changed = setting.cells, frozenset(features)
-    everything, oracle = frozenset(range(cells.n_features)), _prover(setting)
+    cells, changed = context.cells, frozenset(features)
+    everything, oracle = frozenset(range(cells.n_features)), _prover(context)
 
     def proof(kept: frozenset[int]) -> dict[str, Any]:
         return _prove(oracle, cells, Query(fix(cells, instance.point, kept), claim, deadline, instance.point))
@@ -224,38 +224,38 @@ def certify_change(
         "reasons": [{"features": sorted(reason), "proof": proof(reason)} for reason in cheapest.others],
     }
     document = {
-        **_common(setting, instance, claim),
+        **_common(context, instance, claim),
         "claim": "change",
         "changed": sorted(changed),
         "witness": [_hex(value) for value in witness.tolist()],
         "minimum": minimum,
         "proofs": {str(f): proof(everything - changed | {f}) for f in sorted(changed)},
     }
-    return Certificate(document, setting.forest)
+    return Certificate(document, context.forest)
 
 
-_PROVERS: WeakKeyDictionary[Setting, Proves] = WeakKeyDictionary()  # of settings whose oracle gives no proofs
+_PROVERS: WeakKeyDictionary[Context, Proves] = WeakKeyDictionary()  # of contexts whose oracle gives no proofs
 
 
-def _prover(setting: Setting) -> Proves:
-    if isinstance(setting.oracle, Proves):
-        return setting.oracle
-    if setting not in _PROVERS:
-        _PROVERS[setting] = NativeOracle(setting.cells)
-    return _PROVERS[setting]
+def _prover(context: Context) -> Proves:
+    if isinstance(context.oracle, Proves):
+        return context.oracle
+    if context not in _PROVERS:
+        _PROVERS[context] = NativeOracle(context.cells)
+    return _PROVERS[context]
 
 
-_SAME: WeakKeyDictionary[Setting, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a setting say
+_SAME: WeakKeyDictionary[Context, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a context say
 
 
-def _common(setting: Setting, instance: Instance, claim: Claim) -> dict[str, Any]:
+def _common(context: Context, instance: Instance, claim: Claim) -> dict[str, Any]:
     """Return what every certificate says: which model, which space, which instance, what is claimed of it."""
-    if setting not in _SAME:
-        features, clauses = describe(setting.space, setting.cells)
-        same = {"format": "treeproof-certificate", "version": 1, "model": fingerprint(setting.forest)}
-        _SAME[setting] = {**same, "features": features, "clauses": clauses}
+    if context not in _SAME:
+        features, clauses = describe(context.space, context.cells)
+        same = {"format": "treeproof-certificate", "version": 1, "model": fingerprint(context.forest)}
+        _SAME[context] = {**same, "features": features, "clauses": clauses}
     return {
-        **_SAME[setting],
+        **_SAME[context],
         "instance": [_hex(value) for value in instance.row.tolist()],
         "label": instance.label,
         "target": claim.label if isinstance(claim, Never) else None,

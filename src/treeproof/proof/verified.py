@@ -19,7 +19,7 @@ from treeproof.errors import InternalError
 from treeproof.model.files import forest_to_json
 from treeproof.oracles.native import NativeOracle
 from treeproof.proof.certificate import Certificate, describe, proof_of
-from treeproof.query.context import Setting
+from treeproof.query.context import Context
 from treeproof.query.oracle import (
     Answer,
     Cancel,
@@ -41,7 +41,7 @@ class VerifiedOracle(Labels, Proves):
 
     name = "verified"
 
-    def __init__(self, unchecked: Setting) -> None:
+    def __init__(self, unchecked: Context) -> None:
         assert isinstance(unchecked.oracle, NativeOracle)
         self.unchecked = unchecked
         self._native, self._space, self._cells = unchecked.oracle, unchecked.space, unchecked.cells

@@ -36,13 +36,13 @@ from treeproof.space.domains import Cells, Domain
 _RECENT = 64  # answers of each kind that are remembered; a scan of thousands costs more than most questions
 
 
-class Memory:
+class Cache:
     """Asks the oracle about sets of fixed features of one point, and remembers its answers.
 
     `free` has the cells that each feature may take where it is not fixed; by default all. The point's own cell must be
     among them. Those of an ordered feature may have holes here, though not in a query.
 
-    Sets of features are kept as bit masks: memory is scanned for every question.
+    Sets of features are kept as bit masks: the cache is scanned for every question.
     """
 
     def __init__(

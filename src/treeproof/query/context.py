@@ -15,7 +15,7 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
@@ -36,7 +36,7 @@ class Instance:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Context:
     """A forest, its space, the forest over the cells of that space, and an oracle for it."""
 
     forest: Forest
@@ -77,16 +77,16 @@ class Setting:
         """Return the target as the forest's own label."""
         return None if target is None else self.labels[self.forest.class_index(target)]
 
-    def memory(
+    def cache(
         self,
         instance: Instance,
         claim: Claim,
         timeout: float | None,
         cancel: Cancel | None = None,
         free: Sequence[Domain] | None = None,
-    ) -> Memory:
-        """Return an empty memory of answers about the instance, with a deadline `timeout` seconds from now."""
-        return Memory(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free)
+    ) -> Cache:
+        """Return an empty cache of answers about the instance, with a deadline `timeout` seconds from now."""
+        return Cache(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free)
 
     def features(self, features: Iterable[str | int]) -> list[int]:
         """Return the indices of features given by name or index."""
@@ -124,9 +124,9 @@ class Setting:
     def _by_importance(self) -> list[int]:
         return np.argsort(self.space.importances, kind="stable").tolist()
 
-    def statistics(self, memory: Memory, start: float) -> Statistics:
+    def statistics(self, cache: Cache, start: float) -> Statistics:
         """Return what was asked since `start`, a time of ``time.perf_counter()``."""
-        return Statistics.of(memory.tally, self.oracle.name, time.perf_counter() - start)
+        return Statistics.of(cache.tally, self.oracle.name, time.perf_counter() - start)
 
     def witness(self, row: Rows, answer: Refuted) -> tuple[tuple[Value, ...], Label]:
         """Return the witness as a concrete row near `row`, evaluated once more by the forest's own predict."""

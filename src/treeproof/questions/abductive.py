@@ -15,7 +15,7 @@ from treeproof.errors import InputError
 from treeproof.model.columns import Label, Value
 from treeproof.proof.certificate import Certificate, Cheapest, certify
 from treeproof.proof.verified import VerifiedOracle
-from treeproof.query.context import Instance, Order, Setting, deadline_after
+from treeproof.query.context import Context, Instance, Order, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
 from treeproof.questions.costs import FeatureCosts, make_costs
@@ -172,7 +172,7 @@ class Plan:
 
 
 def make_plan(
-    setting: Setting,
+    context: Context,
     *,
     order: Order,
     prefer: Iterable[str | int],
@@ -184,56 +184,56 @@ def make_plan(
     """Return the user's options as a plan; InputError if they cannot be combined."""
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 1:
         raise InputError(f"The 'tries' parameter must be a whole number of at least 1. Got {tries!r} instead.")
-    preferred = setting.features(prefer)
-    costs = make_costs(setting, minimum, cost, preferred)
+    preferred = context.features(prefer)
+    costs = make_costs(context, minimum, cost, preferred)
     if minimum and tries > 1:
         raise InputError(
             "'tries' must not be combined with minimum=True, which looks for the smallest set. Leave one out."
         )
-    first = setting.order(order, preferred)
+    first = context.order(order, preferred)
     n_others = len(first) - len(set(preferred))
     perturbed = (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
     return Plan((first, *perturbed), costs, inflate)
 
 
 def explain(
-    setting: Setting, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
+    context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
 ) -> Abductive:
     """Return features that force the prediction, as planned; with a verified oracle, once their certificate is checked.
 
     Then the single answers behind them need not be checked, except for a minimum: a bound at the deadline has no
     certificate.
     """
-    oracle = setting.oracle
+    oracle = context.oracle
     if not isinstance(oracle, VerifiedOracle):
-        return _explain(setting, instance, plan, timeout, cancel)
-    found = _explain(oracle.unchecked if plan.costs is None else setting, instance, plan, timeout, cancel)
+        return _explain(context, instance, plan, timeout, cancel)
+    found = _explain(oracle.unchecked if plan.costs is None else context, instance, plan, timeout, cancel)
     oracle.check(found.certificate())
     return found
 
 
 def _explain(
-    setting: Setting, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None
+    context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None
 ) -> Abductive:
     start = time.perf_counter()
-    memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
+    cache = context.cache(instance, Stays(instance.label), timeout, cancel)
     proved = None
     if plan.costs is None:
-        found = shortest_abductive(memory, plan.orders)
+        found = shortest_abductive(cache, plan.orders)
     else:
-        minimum = minimum_abductive(memory, plan.orders[0], plan.costs.units)
+        minimum = minimum_abductive(cache, plan.orders[0], plan.costs.units)
         found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
     widened = None
     if plan.inflate:
-        widened = widen(memory, fix(setting.cells, instance.point, found.features), plan.orders[0])
-    result = make_abductive(setting, instance, None, found, setting.statistics(memory, start), widened, proved)
+        widened = widen(cache, fix(context.cells, instance.point, found.features), plan.orders[0])
+    result = make_abductive(context, instance, None, found, context.statistics(cache, start), widened, proved)
     if plan.costs is None:
         return result
     return replace(result, cost=plan.costs.total(result.features), lower_bound=minimum.bound * plan.costs.unit)
 
 
 def make_abductive(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     target: Any,
     found: Sufficient,
@@ -242,7 +242,7 @@ def make_abductive(
     cheapest: Cheapest[Refuted] | None = None,
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
-    space, features, clauses = setting.space, tuple(sorted(found.features)), found.clauses
+    space, features, clauses = context.space, tuple(sorted(found.features)), found.clauses
     if widened is None:
         rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
     else:
@@ -252,24 +252,24 @@ def make_abductive(
         rule = tuple(space.features[f].condition(domains[f]) for f in features)
     return Abductive(
         features=features,
-        feature_names=setting.names(features),
-        label=setting.labels[instance.label],
+        feature_names=context.names(features),
+        label=context.labels[instance.label],
         rule=rule,
-        target=setting.label_of(target),
-        instance=setting.present(instance.row),
+        target=context.label_of(target),
+        instance=context.present(instance.row),
         status=found.status,
         n_features=space.n_features,
         stats=stats,
-        constraints=setting.constraints(clauses),
+        constraints=context.constraints(clauses),
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
-        _certify=partial(_certify, setting, instance, target, features, found.status, widened, cheapest),
-        _scales=Scales(tuple(map(space.features.__getitem__, features)), setting.forest.columns, setting.forest.floats),
+        _certify=partial(_certify, context, instance, target, features, found.status, widened, cheapest),
+        _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
     )
 
 
 def _certify(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     target: Any,
     features: tuple[int, ...],
@@ -279,11 +279,11 @@ def _certify(
     timeout: float | None,
 ) -> Certificate:
     """Return the certificate of an explanation: that its rule suffices, and what else its status says."""
-    domains = fix(setting.cells, instance.point, features) if widened is None else widened.domains
+    domains = fix(context.cells, instance.point, features) if widened is None else widened.domains
     return certify(
-        setting,
+        context,
         instance,
-        setting.claim(instance, target),
+        context.claim(instance, target),
         {f: domains[f] for f in features},
         minimal=status != "sound",
         widest=widened is not None and widened.widest,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.enumerate import check_limit
@@ -111,15 +111,15 @@ class Attribution(Result):
         return plots.attribution(self, ax)
 
 
-def attribute(setting: Setting, instance: Instance, limit: int | None, timeout: float | None) -> Attribution:
+def attribute(context: Context, instance: Instance, limit: int | None, timeout: float | None) -> Attribution:
     """Return how many abductive explanations contain each feature, of all or of the first `limit`."""
     check_limit(limit)
     start = time.perf_counter()
-    memory = setting.memory(instance, Stays(instance.label), timeout)
+    cache = context.cache(instance, Stays(instance.label), timeout)
     counts: Counter[int] = Counter()
     n_abductive = n_contrastive = 0
     status: Literal["complete", "limited", "incomplete"] = "limited"
-    explanations = enumerate_minimal(memory, setting.order("importance", ()), "abductive")
+    explanations = enumerate_minimal(cache, context.order("importance", ()), "abductive")
     try:
         while n_abductive != limit:
             found = next(explanations)
@@ -133,15 +133,15 @@ def attribute(setting: Setting, instance: Instance, limit: int | None, timeout: 
     except TimeoutError:
         status = "incomplete"
     return Attribution(
-        label=setting.labels[instance.label],
-        feature_names=setting.space.names,
-        counts=tuple(counts[f] for f in range(setting.space.n_features)),
+        label=context.labels[instance.label],
+        feature_names=context.space.names,
+        counts=tuple(counts[f] for f in range(context.space.n_features)),
         n_abductive=n_abductive,
         n_contrastive=n_contrastive,
-        instance=setting.present(instance.row),
+        instance=context.present(instance.row),
         status=status,
-        stats=setting.statistics(memory, start),
-        constraints=setting.constraints(range(len(setting.cells.clauses))),
+        stats=context.statistics(cache, start),
+        constraints=context.constraints(range(len(context.cells.clauses))),
     )
 
 

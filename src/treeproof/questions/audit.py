@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.model.columns import Label, Value
-from treeproof.query.context import Instance, Setting, check_timeout
+from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, make_abductive
@@ -219,7 +219,7 @@ class Audit(Result):
 
 
 def audit(
-    setting: Setting,
+    context: Context,
     X: Any,
     protected: Iterable[str | int],
     n_jobs: int | None,
@@ -227,59 +227,59 @@ def audit(
     timeout: float | None,
 ) -> Audit:
     """Audit every row, in threads, in the order of the rows."""
-    features = list(dict.fromkeys(setting.features(protected)))
+    features = list(dict.fromkeys(context.features(protected)))
     if not features:
         raise InputError("At least one protected feature must be given. Got none.")
     check_timeout(timeout)
-    instances = locate_rows(setting, X)  # a row outside the space is named before anything runs
+    instances = locate_rows(context, X)  # a row outside the space is named before anything runs
     cancel = Cancel()
     rows = run_parallel(
-        lambda task: _audit_row(setting, *task, features, timeout, cancel),
+        lambda task: _audit_row(context, *task, features, timeout, cancel),
         list(enumerate(instances)),
         n_jobs=n_jobs,
         progress="auditing" if progress else None,
         cancel=cancel.set,
     )
-    return Audit(setting.names(features), tuple(rows))
+    return Audit(context.names(features), tuple(rows))
 
 
 def _audit_row(
-    setting: Setting, i: int, instance: Instance, protected: list[int], timeout: float | None, cancel: Cancel
+    context: Context, i: int, instance: Instance, protected: list[int], timeout: float | None, cancel: Cancel
 ) -> AuditedRow:
     start = time.perf_counter()
-    memory = setting.memory(instance, Stays(instance.label), timeout, cancel)
-    everything, others = memory.features, memory.features - set(protected)
-    answer = memory.ask(others)
+    cache = context.cache(instance, Stays(instance.label), timeout, cancel)
+    everything, others = cache.features, cache.features - set(protected)
+    answer = cache.ask(others)
     why, change = None, None
     necessary: list[int] = []
     undecided: list[int] = list(protected) if isinstance(answer, Unknown) else []
     witness: tuple[tuple[Value, ...] | None, Label | None] = (None, None)
     changes: tuple[Changed, ...] = ()
     if isinstance(answer, Refuted):
-        change = contrastive(memory, protected, answer, start=frozenset(protected))
+        change = contrastive(cache, protected, answer, start=frozenset(protected))
         for f in protected:
-            alone = memory.ask(everything - {f})
+            alone = cache.ask(everything - {f})
             if isinstance(alone, Unknown):
                 undecided.append(f)
             elif isinstance(alone, Refuted):
                 necessary.append(f)
-        witness = setting.witness(instance.row, change.witness)
-        after = setting.space.row(change.witness.witness, near=instance.row)
-        changes = tuple(changes_between(setting.space, instance.row, after).values())
+        witness = context.witness(instance.row, change.witness)
+        after = context.space.row(change.witness.witness, near=instance.row)
+        changes = tuple(changes_between(context.space, instance.row, after).values())
     elif not isinstance(answer, Unknown):
-        found = abductive(memory, setting.order("importance", ()), start=others)
-        why = make_abductive(setting, instance, None, found, setting.statistics(memory, start))
+        found = abductive(cache, context.order("importance", ()), start=others)
+        why = make_abductive(context, instance, None, found, context.statistics(cache, start))
     done = not undecided and (change is None or change.status == "minimal") and (why is None or why.status == "minimal")
     return AuditedRow(
         row=i,
-        label=setting.labels[instance.label],
+        label=context.labels[instance.label],
         flips=None if isinstance(answer, Unknown) else isinstance(answer, Refuted),
         witness=witness[0],
         witness_label=witness[1],
         changes=changes,
-        necessary=setting.names(necessary),
-        undecided=setting.names(undecided),
+        necessary=context.names(necessary),
+        undecided=context.names(undecided),
         why=why,
         status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
-        stats=setting.statistics(memory, start),
+        stats=context.statistics(cache, start),
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.model.rows import as_rows, one_by_one
-from treeproof.query.context import Order, Setting, check_timeout
+from treeproof.query.context import Context, Order, check_timeout
 from treeproof.query.oracle import Cancel
 from treeproof.questions import abductive
 from treeproof.questions.parallel import run_parallel
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def explain_rows(
-    setting: Setting,
+    context: Context,
     X: Any,
     *,
     order: Order,
@@ -33,9 +33,9 @@ def explain_rows(
     """Return the explanation of every row, in the order of the rows, or the error in its place."""
     if on_error not in ("raise", "return"):
         raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
-    rows = _read(setting, X, on_error)
+    rows = _read(context, X, on_error)
     plan = abductive.make_plan(
-        setting, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
+        context, order=order, prefer=prefer, tries=tries, minimum=False, cost=None, inflate=inflate
     )
     check_timeout(timeout)
     cancel = Cancel()
@@ -46,11 +46,11 @@ def explain_rows(
             if isinstance(row, InputError):
                 raise row
             try:
-                instance = setting.locate(row)
+                instance = context.locate(row)
             except InputError as error:
                 error.row = i
                 raise
-            return abductive.explain(setting, instance, plan, timeout, cancel)
+            return abductive.explain(context, instance, plan, timeout, cancel)
         except TreeproofError as error:
             if on_error == "raise":
                 raise
@@ -65,9 +65,9 @@ def explain_rows(
     return results
 
 
-def _read(setting: Setting, X: Any, on_error: Literal["raise", "return"]) -> Sequence[Any]:
+def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Sequence[Any]:
     """Return the rows as numbers; an error in the place of one that cannot be read, unless it is raised."""
-    columns, floats = setting.forest.columns, setting.forest.floats
+    columns, floats = context.forest.columns, context.forest.floats
     try:
         return list(as_rows(X, columns, floats))
     except InputError:

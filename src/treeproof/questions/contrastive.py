@@ -14,8 +14,8 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
 from treeproof.proof.certificate import Certificate, Cheapest, certify_change
-from treeproof.query.cache import Memory
-from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.cache import Cache
+from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.questions.changes import Changed
@@ -146,7 +146,7 @@ class Contrastive(Result):
 
 
 def find_change(
-    setting: Setting,
+    context: Context,
     moves: Moves,
     target: Any,
     ordering: list[int],
@@ -160,22 +160,22 @@ def find_change(
     """
     _check_distance(distance)
     start = time.perf_counter()
-    memory = _memory(setting, moves, target, timeout)
-    answer = memory.ask(frozenset())
+    cache = _cache(context, moves, target, timeout)
+    answer = cache.ask(frozenset())
     if not isinstance(answer, Refuted):
         status: Literal["impossible", "unknown"] = "impossible" if isinstance(answer, Entailed) else "unknown"
-        return make_contrastive(setting, moves.instance, target, status, setting.statistics(memory, start), moves)
+        return make_contrastive(context, moves.instance, target, status, context.statistics(cache, start), moves)
     if costs is None:
-        found = contrastive(memory, ordering, answer)
-        return _finish(setting, moves, target, memory, found, distance, start)
-    minimum = minimum_contrastive(memory, ordering, costs.units, answer)
+        found = contrastive(cache, ordering, answer)
+        return _finish(context, moves, target, cache, found, distance, start)
+    minimum = minimum_contrastive(cache, ordering, costs.units, answer)
     cheapest = Cheapest(costs.stated_units, tuple(reason.features for reason in minimum.others))
-    result = _finish(setting, moves, target, memory, minimum.found, distance, start, cheapest)
+    result = _finish(context, moves, target, cache, minimum.found, distance, start, cheapest)
     return replace(result, cost=costs.total(result.features), lower_bound=minimum.bound * costs.unit)
 
 
 def find_changes(
-    setting: Setting,
+    context: Context,
     moves: Moves,
     target: Any,
     n: int,
@@ -188,12 +188,12 @@ def find_changes(
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(f"The 'n' parameter must be a whole number of at least 1. Got {n!r} instead.")
     start = time.perf_counter()
-    memory = _memory(setting, moves, target, timeout)
+    cache = _cache(context, moves, target, timeout)
     found: list[Contrastive] = []
     status: Literal["found", "all", "sound"] = "all"
     try:
-        for change in different_changes(memory, ordering):
-            found.append(_finish(setting, moves, target, memory, change, distance, start))
+        for change in different_changes(cache, ordering):
+            found.append(_finish(context, moves, target, cache, change, distance, start))
             if len(found) == n:
                 status = "found"
                 break
@@ -203,15 +203,15 @@ def find_changes(
         changes=tuple(found),
         n=int(n),
         status=status,
-        label=setting.labels[moves.instance.label],
-        target=setting.label_of(target),
+        label=context.labels[moves.instance.label],
+        target=context.label_of(target),
         limits=moves.words,
-        stats=setting.statistics(memory, start),
+        stats=context.statistics(cache, start),
     )
 
 
 def make_contrastive(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     target: Any,
     found: Change | Literal["impossible", "unknown"],
@@ -222,22 +222,22 @@ def make_contrastive(
     cheapest: Cheapest[frozenset[int]] | None = None,
 ) -> Contrastive:
     """Return what was found as a result; `distance` is that of the witness, if it was asked for."""
-    moves = moves or make_moves(setting, instance)
+    moves = moves or make_moves(context, instance)
     features = tuple(sorted(found.features)) if isinstance(found, Change) else ()
     reached = moves.reach(found.witness) if isinstance(found, Change) else None
     if isinstance(found, Change) and distance is not None and sum(moves.distances(found.witness)) != distance:
         raise InternalError(f"The witness {found.witness} is not at the distance {distance}; please report this.")
     return Contrastive(
         features=features,
-        feature_names=setting.names(features),
-        label=setting.labels[instance.label],
+        feature_names=context.names(features),
+        label=context.labels[instance.label],
         witness=reached.values if reached else None,
         witness_label=reached.label if reached else None,
         changes=tuple(reached.changes[f] for f in features) if reached else (),
-        target=setting.label_of(target),
-        instance=setting.present(instance.row),
+        target=context.label_of(target),
+        instance=context.present(instance.row),
         status=found.status if isinstance(found, Change) else found,
-        n_features=setting.space.n_features,
+        n_features=context.space.n_features,
         stats=stats,
         distance=None if distance is None else as_float(distance),
         closest=is_closest,
@@ -246,7 +246,7 @@ def make_contrastive(
         if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
         else None,
         _scales=Scales(
-            tuple(setting.space.features[f] for f in features), setting.forest.columns, setting.forest.floats
+            tuple(context.space.features[f] for f in features), context.forest.columns, context.forest.floats
         ),
     )
 
@@ -254,12 +254,12 @@ def make_contrastive(
 def _certify(
     moves: Moves, found: Change, target: Any, cheapest: Cheapest[frozenset[int]] | None, timeout: float | None
 ) -> Certificate:
-    setting, instance = moves.setting, moves.instance
+    context, instance = moves.context, moves.instance
     witness, _ = moves.row(found.witness.witness)
     return certify_change(
-        setting,
+        context,
         instance,
-        setting.claim(instance, target),
+        context.claim(instance, target),
         found.features,
         witness,
         cheapest=cheapest if found.status == "minimum" else None,
@@ -272,15 +272,15 @@ def _check_distance(distance: Any) -> None:
         raise InputError(f"The 'distance' parameter must be 'l1' or None. Got {distance!r} instead.")
 
 
-def _memory(setting: Setting, moves: Moves, target: Any, timeout: float | None) -> Memory:
-    return setting.memory(moves.instance, setting.claim(moves.instance, target), timeout, free=moves.free)
+def _cache(context: Context, moves: Moves, target: Any, timeout: float | None) -> Cache:
+    return context.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
 
 
 def _finish(
-    setting: Setting,
+    context: Context,
     moves: Moves,
     target: Any,
-    memory: Memory,
+    cache: Cache,
     found: Change,
     distance: Distance | None,
     start: float,
@@ -288,16 +288,16 @@ def _finish(
 ) -> Contrastive:
     """Return a change as a result, with the closest witness if a distance is asked for."""
     if distance is None:
-        stats = setting.statistics(memory, start)
-        return make_contrastive(setting, moves.instance, target, found, stats, moves, cheapest=cheapest)
+        stats = context.statistics(cache, start)
+        return make_contrastive(context, moves.instance, target, found, stats, moves, cheapest=cheapest)
     # A witness of a minimal change leaves no feature of it as it was.
     costs, unit = moves.costs(found.features, stay=False)
-    nearest = closest(memory, costs, found.witness)
+    nearest = closest(cache, costs, found.witness)
     found = replace(found, witness=nearest.witness)
     is_closest = nearest.proved and found.status != "sound"
-    stats = setting.statistics(memory, start)
+    stats = context.statistics(cache, start)
     return make_contrastive(
-        setting, moves.instance, target, found, stats, moves, nearest.cost * unit, is_closest, cheapest
+        context, moves.instance, target, found, stats, moves, nearest.cost * unit, is_closest, cheapest
     )
 
 

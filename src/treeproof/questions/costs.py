@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.query.context import Setting
+from treeproof.query.context import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FeatureCosts:
 
 
 def make_costs(
-    setting: Setting, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
+    context: Context, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
 ) -> FeatureCosts | None:
     """Return the costs to minimise, or None if no minimum is asked for; features without a stated cost have cost 1."""
     if minimum and prefer:
@@ -43,7 +43,7 @@ def make_costs(
         )
     if cost is None:
         return (
-            FeatureCosts(dict.fromkeys(range(setting.space.n_features), 1), Fraction(1), stated=False)
+            FeatureCosts(dict.fromkeys(range(context.space.n_features), 1), Fraction(1), stated=False)
             if minimum
             else None
         )
@@ -51,8 +51,8 @@ def make_costs(
         raise InputError("'cost' requires minimum=True, which finds the cheapest set. Pass both, or leave out 'cost'.")
     if not isinstance(cost, Mapping):
         raise InputError(f"The 'cost' parameter must map features to numbers, as in {{'age': 2}}. Got {cost!r}.")
-    exact = dict.fromkeys(range(setting.space.n_features), Fraction(1))
-    given = {setting.space.index(feature): _exact(feature, value) for feature, value in cost.items()}
+    exact = dict.fromkeys(range(context.space.n_features), Fraction(1))
+    given = {context.space.index(feature): _exact(feature, value) for feature, value in cost.items()}
     if len(given) < len(cost):
         raise InputError(f"The 'cost' parameter must name each feature once. Got {list(cost)}.")
     exact.update(given)

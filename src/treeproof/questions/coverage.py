@@ -8,7 +8,7 @@ from typing import Any
 
 from treeproof.errors import InputError
 from treeproof.model.rows import as_rows
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.questions.result import Result
 from treeproof.space.region import Region, read_conditions
 
@@ -53,25 +53,25 @@ class Coverage(Result):
         return {"kind": "coverage", "covered": self.covered, "total": self.total, "share": self.share}
 
 
-def count_covered(setting: Setting, rule: Any, X: Any) -> Coverage:
+def count_covered(context: Context, rule: Any, X: Any) -> Coverage:
     """Count the rows that satisfy a rule: a result that has one, or conditions, as text or as `Condition`."""
     conditions = getattr(rule, "rule", rule)
     if isinstance(conditions, Iterable) and not isinstance(conditions, str):
         conditions = list(conditions)
-    region = Region(setting.space, read_conditions(setting.space, conditions, None))
-    instances = locate_rows(setting, X)
+    region = Region(context.space, read_conditions(context.space, conditions, None))
+    instances = locate_rows(context, X)
     return Coverage(sum(region.counts(one.row, one.point) for one in instances), len(instances))
 
 
-def locate_rows(setting: Setting, X: Any) -> list[Instance]:
+def locate_rows(context: Context, X: Any) -> list[Instance]:
     """Return the cells of the user's rows; InputError if one is outside the space."""
     found = []
     known: dict[bytes, Instance] = {}  # many data sets have duplicate rows
-    for i, row in enumerate(as_rows(X, setting.forest.columns, setting.forest.floats)):
+    for i, row in enumerate(as_rows(X, context.forest.columns, context.forest.floats)):
         instance = known.get(row.tobytes())
         if instance is None:
             try:
-                instance = known.setdefault(row.tobytes(), setting.locate(row))
+                instance = known.setdefault(row.tobytes(), context.locate(row))
             except InputError as error:
                 error.row = i
                 raise

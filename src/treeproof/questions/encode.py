@@ -9,13 +9,13 @@ from treeproof.errors import InputError
 from treeproof.oracles import make_oracle
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.oracles.smt import SmtOracle, to_smtlib
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Query, fix
 from treeproof.space.domains import Domain
 
 
 def encode(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     features: Iterable[str | int] | None,
     target: Any,
@@ -23,19 +23,19 @@ def encode(
     options: Mapping[str, Any],
 ) -> str:
     """Return a formula that is satisfiable iff the label can change while these features keep their values."""
-    space = setting.space
-    fixed = range(space.n_features) if features is None else setting.features(features)
-    query = Query(fix(setting.cells, instance.point, fixed), setting.claim(instance, target))
+    space = context.space
+    fixed = range(space.n_features) if features is None else context.features(features)
+    query = Query(fix(context.cells, instance.point, fixed), context.claim(instance, target))
 
     def describe(feature: int, domain: Domain) -> str:
         return str(space.features[feature].condition(domain))
 
     if format == "dimacs":
-        sat = make_oracle("sat", setting.cells, **options)
+        sat = make_oracle("sat", context.cells, **options)
         assert isinstance(sat, SatOracle)
         return to_dimacs(sat, query, space.names, describe)
     if format == "smtlib":
-        smt = make_oracle("smt", setting.cells, **options)
+        smt = make_oracle("smt", context.cells, **options)
         assert isinstance(smt, SmtOracle)
         return to_smtlib(smt, query, space.names, describe)
     raise InputError(f"The 'format' parameter must be 'dimacs' or 'smtlib'. Got {format!r} instead.")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.query.context import Instance, Setting, check_timeout
+from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.contrastive import Contrastive, make_contrastive
 from treeproof.questions.result import Line, Result, lines_of
@@ -113,7 +113,7 @@ class Enumeration(Result, Iterator[Abductive | Contrastive]):
 
 
 def enumerate_all(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     kind: ExplanationKind,
     target: Any,
@@ -126,19 +126,19 @@ def enumerate_all(
         raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
     check_limit(limit)
     check_timeout(timeout)
-    claim = setting.claim(instance, target)
+    claim = context.claim(instance, target)
 
     def results() -> Iterator[Abductive | Contrastive]:
         start = time.perf_counter()
-        memory = setting.memory(instance, claim, timeout)
+        cache = context.cache(instance, claim, timeout)
         first: Literal["abductive", "contrastive"] = "contrastive" if kind == "contrastive" else "abductive"
-        for found in enumerate_minimal(memory, ordering, first):
-            stats = setting.statistics(memory, start)
+        for found in enumerate_minimal(cache, ordering, first):
+            stats = context.statistics(cache, start)
             if isinstance(found, Sufficient):
                 if kind != "contrastive":
-                    yield make_abductive(setting, instance, target, found, stats)
+                    yield make_abductive(context, instance, target, found, stats)
             elif kind != "abductive":
-                yield make_contrastive(setting, instance, target, found, stats)
+                yield make_contrastive(context, instance, target, found, stats)
 
     return Enumeration(results, limit)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treeproof.model.columns import Label, Value
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Entailed, Refuted, Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.result import Result, Role, as_plain, under
@@ -73,20 +73,20 @@ class Verdict(Result):
         return {"kind": "verdict", **as_plain(self)}
 
 
-def judge(setting: Setting, instance: Instance, features: Iterable[str | int], timeout: float | None) -> Verdict:
+def judge(context: Context, instance: Instance, features: Iterable[str | int], timeout: float | None) -> Verdict:
     """Decide whether the values of these features alone force the prediction."""
     start = time.perf_counter()
-    fixed = frozenset(setting.features(features))
-    memory = setting.memory(instance, Stays(instance.label), timeout)
-    answer = memory.ask(fixed)
-    witness, other = setting.witness(instance.row, answer) if isinstance(answer, Refuted) else (None, None)
+    fixed = frozenset(context.features(features))
+    cache = context.cache(instance, Stays(instance.label), timeout)
+    answer = cache.ask(fixed)
+    witness, other = context.witness(instance.row, answer) if isinstance(answer, Refuted) else (None, None)
     return Verdict(
         holds=None if not isinstance(answer, Entailed | Refuted) else isinstance(answer, Entailed),
         features=tuple(sorted(fixed)),
-        label=setting.labels[instance.label],
+        label=context.labels[instance.label],
         enough=tuple(sorted(answer.core)) if isinstance(answer, Entailed) else None,
         witness=witness,
         witness_label=other,
-        stats=setting.statistics(memory, start),
-        constraints=setting.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
+        stats=context.statistics(cache, start),
+        constraints=context.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
     )

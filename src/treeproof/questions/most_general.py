@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
-from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -106,31 +106,31 @@ class MostGeneral(Result):
         return plots.explanation(self, data, ax)
 
 
-def generalise(setting: Setting, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:
+def generalise(context: Context, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:
     """Return the rule around the instance that covers the most rows, widened in the given order."""
     start, deadline = time.perf_counter(), deadline_after(timeout)
-    memory = setting.memory(instance, Stays(instance.label), None if timeout is None else _SEARCHING * timeout)
-    rows = locate_rows(setting, X)
+    cache = context.cache(instance, Stays(instance.label), None if timeout is None else _SEARCHING * timeout)
+    rows = locate_rows(context, X)
     same = Counter(row.point for row in rows if row.label == instance.label)
     others = Counter(row.point for row in rows if row.label != instance.label)
-    found = most_general(memory, same, others)
-    memory.deadline = deadline
-    widened = widen(memory, found.domains, ordering)
-    domains, space = widened.domains, setting.space
+    found = most_general(cache, same, others)
+    cache.deadline = deadline
+    widened = widen(cache, found.domains, ordering)
+    domains, space = widened.domains, context.space
     features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
     covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))
     return MostGeneral(
         features=features,
-        feature_names=setting.names(features),
-        label=setting.labels[instance.label],
+        feature_names=context.names(features),
+        label=context.labels[instance.label],
         rule=tuple(space.features[f].condition(domains[f]) for f in features),
         coverage=Coverage(covered, len(rows)),
         bound=found.bound,
-        instance=setting.present(instance.row),
+        instance=context.present(instance.row),
         status="optimal" if covered == found.bound else "sound",
         widest=widened.widest,
         n_features=space.n_features,
-        stats=setting.statistics(memory, start),
-        constraints=setting.constraints(found.clauses | widened.clauses),
-        _scales=Scales(tuple(space.features[f] for f in features), setting.forest.columns, setting.forest.floats),
+        stats=context.statistics(cache, start),
+        constraints=context.constraints(found.clauses | widened.clauses),
+        _scales=Scales(tuple(space.features[f] for f in features), context.forest.columns, context.forest.floats),
     )

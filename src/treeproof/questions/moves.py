@@ -22,7 +22,7 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import LEAF, Label, Rows, Value
 from treeproof.model.forest import Forest
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Refuted
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.search.closest import CellCosts
@@ -48,7 +48,7 @@ class Moves:
     `limits` has the limits, by feature; `words` states them briefly.
     """
 
-    setting: Setting
+    context: Context
     instance: Instance
     free: tuple[Domain, ...]
     limits: Mapping[int, Restriction]
@@ -60,7 +60,7 @@ class Moves:
 
         A feature in its own cell keeps its value.
         """
-        own, space = self.instance.point, self.setting.space
+        own, space = self.instance.point, self.context.space
         limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
         return Region(space, limits).row(point, near=self.instance.row)
 
@@ -83,7 +83,7 @@ class Moves:
 
     def _units(self, f: int) -> dict[int, int]:
         """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine."""
-        feature = self.setting.space.features[f]
+        feature = self.context.space.features[f]
         if not isinstance(feature, NumericFeature):
             return dict.fromkeys(self.free[f], self._fine)
         value = float(self.instance.row[feature.column])
@@ -91,7 +91,7 @@ class Moves:
         given = limit.intervals if limit and limit.intervals else None
         (low, high), *_ = [(-math.inf, math.inf)] if given is None else rounded(given, feature.floats)
         nearest = np.clip(value, np.maximum(feature.lows, low), np.minimum(feature.highs, high)).tolist()
-        lost, fine = int(_span(self.setting, f) * self._fine), self._fine
+        lost, fine = int(_span(self.context, f) * self._fine), self._fine
         return {
             cell: lost
             if math.isnan(value) or cell == feature.missing_cell
@@ -101,20 +101,20 @@ class Moves:
 
     @property
     def _fine(self) -> int:
-        return self.setting.forest.floats.fine
+        return self.context.forest.floats.fine
 
     def scale(self, feature: int) -> Fraction:
         """Return the change of a feature that is a distance of 1."""
-        return self.scales.get(feature) or _span(self.setting, feature)
+        return self.scales.get(feature) or _span(self.context, feature)
 
     def reach(self, answer: Refuted) -> Reached:
         """Return the closest input of a witness's cells, evaluated by the forest's own predict."""
-        setting, before, point = self.setting, self.instance.row, answer.witness
+        context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
-        values, label = setting.evaluated(row, answer.label)
-        changes = changes_between(setting.space, before, row, written)
+        values, label = context.evaluated(row, answer.label)
+        changes = changes_between(context.space, before, row, written)
         for f in changes:
-            if f in self.limits and not _keeps(setting, self.limits[f], row, written):
+            if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(
                     f"The witness {row.tolist()} breaks the limit {self.limits[f].text!r}; please report this."
                 )
@@ -131,16 +131,16 @@ class Moves:
         before, point = self.instance.row, answer.witness
         row, _ = self.row(point)
         found = []
-        for f, feature in enumerate(self.setting.space.features):
+        for f, feature in enumerate(self.context.space.features):
             if point[f] == self.instance.point[f]:
                 continue
             column = feature.columns[0]
-            found.append(_moved(self.setting, f, float(before[column]), float(row[column])) / self.scale(f))
+            found.append(_moved(self.context, f, float(before[column]), float(row[column])) / self.scale(f))
         return found
 
 
 def make_moves(
-    setting: Setting,
+    context: Context,
     instance: Instance,
     *,
     fixed: Iterable[str | int] = (),
@@ -149,11 +149,11 @@ def make_moves(
     scale: Mapping[str | int, Any] | None = None,
 ) -> Moves:
     """Return the moves that the user's limits allow, and their distances; InputError for invalid limits."""
-    space, point = setting.space, instance.point
-    kept = set(setting.features(fixed))
-    ways = _by_feature(setting, directions, "directions")
-    bounds = {f: _limit(setting, f, given) for f, given in _by_feature(setting, limits, "limits").items()}
-    domains = Region(space, bounds.values()).domains(setting.cells.full)
+    space, point = context.space, instance.point
+    kept = set(context.features(fixed))
+    ways = _by_feature(context, directions, "directions")
+    bounds = {f: _limit(context, f, given) for f, given in _by_feature(context, limits, "limits").items()}
+    domains = Region(space, bounds.values()).domains(context.cells.full)
     free, words = [], []
     for f, feature in enumerate(space.features):
         cells, own = frozenset(domains[f]), point[f]
@@ -161,14 +161,14 @@ def make_moves(
             cells = frozenset()
             words.append(f"{feature.name} fixed")
         if f in ways:
-            cells = frozenset(cell for cell in cells if _leads(setting, f, ways[f], own, cell))
+            cells = frozenset(cell for cell in cells if _leads(context, f, ways[f], own, cell))
             words.append(f"{feature.name} only {ways[f]}")
         if f in bounds:
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
-        free.append(as_domain(cells | {own}, setting.cells.ordered[f]))
-    scales = {f: _scale(setting, f, given) for f, given in _by_feature(setting, scale, "scale").items()}
-    return Moves(setting, instance, tuple(free), bounds, tuple(words), scales)
+        free.append(as_domain(cells | {own}, context.cells.ordered[f]))
+    scales = {f: _scale(context, f, given) for f, given in _by_feature(context, scale, "scale").items()}
+    return Moves(context, instance, tuple(free), bounds, tuple(words), scales)
 
 
 def as_float(value: Fraction) -> float:
@@ -179,26 +179,26 @@ def as_float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _by_feature(setting: Setting, given: Mapping[str | int, Any] | None, name: str) -> dict[int, Any]:
+def _by_feature(context: Context, given: Mapping[str | int, Any] | None, name: str) -> dict[int, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise InputError(f"The '{name}' parameter must map features to values, as in {{'age': ...}}. Got {given!r}.")
-    found = {setting.space.index(feature): value for feature, value in given.items()}
+    found = {context.space.index(feature): value for feature, value in given.items()}
     if len(found) < len(given):
         raise InputError(f"The '{name}' parameter must name each feature once. Got {list(given)}.")
     return found
 
 
-def _leads(setting: Setting, f: int, way: Any, own: int, cell: int) -> bool:
+def _leads(context: Context, f: int, way: Any, own: int, cell: int) -> bool:
     """Return whether a cell lies in that direction; a missing value is neither up nor down."""
-    down, feature = _is_down(setting, f, way), setting.space.features[f]
+    down, feature = _is_down(context, f, way), context.space.features[f]
     assert isinstance(feature, NumericFeature)
     return feature.missing_cell not in (own, cell) and (cell < own if down else cell > own)
 
 
-def _is_down(setting: Setting, f: int, way: Any) -> bool:
-    feature = setting.space.features[f]
+def _is_down(context: Context, f: int, way: Any) -> bool:
+    feature = context.space.features[f]
     if not isinstance(feature, NumericFeature):
         raise InputError(
             f"A direction must be given for a numeric feature. {feature.name!r} has named values, which have no order; "
@@ -209,9 +209,9 @@ def _is_down(setting: Setting, f: int, way: Any) -> bool:
     return way == "down"
 
 
-def _limit(setting: Setting, f: int, given: Any) -> Restriction:
+def _limit(context: Context, f: int, given: Any) -> Restriction:
     """Return what the user's limit allows: two numbers, or named values."""
-    feature = setting.space.features[f]
+    feature = context.space.features[f]
     if isinstance(feature, ValueFeature):
         cells = _chosen(feature, given)
         return Restriction(f, str(feature.condition(cells)), cells=cells)
@@ -222,7 +222,7 @@ def _limit(setting: Setting, f: int, given: Any) -> Restriction:
     if low is None and high is None:
         text = f"{feature.name} is any value"
     limit = numeric_restriction(feature, [Bounds(f, low, False, high, False)], text, missing=False)
-    if not limit.intervals or Region(setting.space, [limit]).empty is not None:
+    if not limit.intervals or Region(context.space, [limit]).empty is not None:
         raise InputError(f"The limits of {feature.name!r} must contain some {feature.kind} value. Got {given!r}.")
     return limit
 
@@ -253,19 +253,19 @@ def _bounds(name: str, given: Any) -> tuple[float | None, float | None]:
     return (ends[0] if ends[0] > -math.inf else None), (ends[1] if ends[1] < math.inf else None)
 
 
-def _scale(setting: Setting, f: int, given: Any) -> Fraction:
-    name = setting.space.names[f]
+def _scale(context: Context, f: int, given: Any) -> Fraction:
+    name = context.space.names[f]
     if not _is_number(given) or not 0 < given < math.inf:
         raise InputError(f"The scale of {name!r} must be a positive number. Got {given!r}.")
     return Fraction(given.item() if isinstance(given, np.generic) else given)
 
 
-def _span(setting: Setting, f: int) -> Fraction:
+def _span(context: Context, f: int) -> Fraction:
     """Return the difference between the forest's first and last cut of a feature; 1 if it has fewer than two cuts."""
-    feature = setting.space.features[f]
+    feature = context.space.features[f]
     if not isinstance(feature, NumericFeature):
         return Fraction(1)
-    first, last = _cuts(setting.forest, feature)
+    first, last = _cuts(context.forest, feature)
     return Fraction(last) - Fraction(first) or Fraction(1)
 
 
@@ -279,9 +279,9 @@ def _cuts(forest: Forest, feature: NumericFeature) -> Interval:
     return float(cuts.min()), float(cuts.max())
 
 
-def _keeps(setting: Setting, limit: Restriction, row: Rows, written: Mapping[int, float]) -> bool:
+def _keeps(context: Context, limit: Restriction, row: Rows, written: Mapping[int, float]) -> bool:
     """Return whether a changed feature is within its limit, as written and as the model reads it."""
-    feature = setting.space.features[limit.feature]
+    feature = context.space.features[limit.feature]
     if limit.intervals is None:
         return limit.cells is not None and feature.cell(row.tolist()) in limit.cells
     column = feature.columns[0]
@@ -289,12 +289,12 @@ def _keeps(setting: Setting, limit: Restriction, row: Rows, written: Mapping[int
     return inside and row.dtype.type(written[column]) == row[column]
 
 
-def _moved(setting: Setting, f: int, before: float, after: float) -> Fraction:
+def _moved(context: Context, f: int, before: float, after: float) -> Fraction:
     """Return how far a feature moved, unscaled."""
-    if not isinstance(setting.space.features[f], NumericFeature):
+    if not isinstance(context.space.features[f], NumericFeature):
         return Fraction(1)
     if math.isnan(before) or math.isnan(after):
-        return _span(setting, f)
+        return _span(context, f)
     return abs(Fraction(after) - Fraction(before))
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from treeproof.errors import InputError
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted
 from treeproof.questions.moves import Moves
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
@@ -31,7 +31,7 @@ class Norm(ABC):
         return moves.costs(range(len(moves.free)), stay=True)
 
     @abstractmethod
-    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+    def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip, or the nearest one found before the deadline; `answer` is any flip."""
 
     @abstractmethod
@@ -55,13 +55,13 @@ class Norm(ABC):
 class _Largest(Norm):
     meaning = "the largest scaled change of a feature"
 
-    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+    def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip, of which no change can be left out."""
-        found = closest_maximum(memory, costs, answer)
+        found = closest_maximum(cache, costs, answer)
         near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
-        free = [as_domain(cells, memory.forest.ordered[f]) for f, cells in enumerate(near)]
-        inside = Memory(memory.forest, memory.oracle, memory.point, memory.claim, memory.deadline, free=free)
-        inside.tally = memory.tally
+        free = [as_domain(cells, cache.forest.ordered[f]) for f, cells in enumerate(near)]
+        inside = Cache(cache.forest, cache.oracle, cache.point, cache.claim, cache.deadline, free=free)
+        inside.tally = cache.tally
         witness = contrastive(inside, ordering, found.witness).witness
         cost = max(costs[f][witness.witness[f]] for f in costs)
         return Closest(witness, cost, found.bound)
@@ -74,12 +74,12 @@ class _Largest(Norm):
 class _Sum(Norm):
     meaning = "the sum of the scaled changes"
 
-    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+    def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip."""
         # The closest witness of a minimal change is found quickly and is a good start.
-        change = contrastive(memory, ordering, answer)
-        inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != memory.point[f]} for f in change.features}
-        return closest(memory, costs, closest(memory, inside, change.witness).witness)
+        change = contrastive(cache, ordering, answer)
+        inside = {f: {cell: costs[f][cell] for cell in costs[f] if cell != cache.point[f]} for f in change.features}
+        return closest(cache, costs, closest(cache, inside, change.witness).witness)
 
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return the sum of the parts."""
@@ -96,9 +96,9 @@ class _Count(Norm):
         own = moves.instance.point
         return {f: {cell: int(cell != own[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
 
-    def search(self, memory: Memory, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
+    def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the flip with the fewest changes."""
-        fewest = minimum_contrastive(memory, ordering, dict.fromkeys(memory.features, 1), answer)
+        fewest = minimum_contrastive(cache, ordering, dict.fromkeys(cache.features, 1), answer)
         return Closest(fewest.found.witness, len(fewest.found.features), max(fewest.bound, 1))
 
     def distance(self, parts: Sequence[Fraction]) -> Fraction:

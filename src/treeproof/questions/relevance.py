@@ -11,7 +11,7 @@ from typing import Any, Literal
 from treeproof.errors import UnsupportedQueryError
 from treeproof.model.columns import Label, Value
 from treeproof.proof.certificate import Certificate, certify, certify_change
-from treeproof.query.context import Instance, Setting, deadline_after
+from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Refuted, Stays, fix
 from treeproof.query.tally import Statistics
 from treeproof.questions.changes import Changed, changes_between
@@ -150,51 +150,51 @@ class Relevance(Result):
         return {"kind": "relevance", **as_plain(self)}
 
 
-def grade(setting: Setting, instance: Instance, timeout: float | None) -> Relevance:
+def grade(context: Context, instance: Instance, timeout: float | None) -> Relevance:
     """Return for every feature whether it is in every, in some or in no abductive explanation."""
     start = time.perf_counter()
-    memory = setting.memory(instance, Stays(instance.label), timeout)
-    found = find_relevances(memory, setting.order("importance", ()))
-    grades = tuple(_grade(setting, instance, found, f) for f in range(setting.space.n_features))
+    cache = context.cache(instance, Stays(instance.label), timeout)
+    found = find_relevances(cache, context.order("importance", ()))
+    grades = tuple(_grade(context, instance, found, f) for f in range(context.space.n_features))
     return Relevance(
-        label=setting.labels[instance.label],
+        label=context.labels[instance.label],
         grades=grades,
-        instance=setting.present(instance.row),
+        instance=context.present(instance.row),
         status="incomplete" if any(entry.grade == "unknown" for entry in grades) else "complete",
-        n_features=setting.space.n_features,
-        stats=setting.statistics(memory, start),
-        constraints=setting.constraints(range(len(setting.cells.clauses))),
-        _certify=partial(_certify, setting, instance, found),
+        n_features=context.space.n_features,
+        stats=context.statistics(cache, start),
+        constraints=context.constraints(range(len(context.cells.clauses))),
+        _certify=partial(_certify, context, instance, found),
     )
 
 
 def _certify(
-    setting: Setting, instance: Instance, found: Relevances, feature: str | int, timeout: float | None
+    context: Context, instance: Instance, found: Relevances, feature: str | int, timeout: float | None
 ) -> Certificate:
-    f, claim, deadline = setting.space.index(feature), Stays(instance.label), deadline_after(timeout)
+    f, claim, deadline = context.space.index(feature), Stays(instance.label), deadline_after(timeout)
     if f in found.necessary:
-        witness = setting.space.row(found.necessary[f].witness, near=instance.row)
-        return certify_change(setting, instance, claim, [f], witness, deadline=deadline)
+        witness = context.space.row(found.necessary[f].witness, near=instance.row)
+        return certify_change(context, instance, claim, [f], witness, deadline=deadline)
     if f in found.relevant:
-        domains = fix(setting.cells, instance.point, found.relevant[f])
+        domains = fix(context.cells, instance.point, found.relevant[f])
         kept = {g: domains[g] for g in found.relevant[f]}
-        return certify(setting, instance, claim, kept, minimal=True, deadline=deadline)
+        return certify(context, instance, claim, kept, minimal=True, deadline=deadline)
     raise UnsupportedQueryError(
-        f"There is a certificate for a necessary or relevant feature. {setting.space.names[f]} is neither, or unknown."
+        f"There is a certificate for a necessary or relevant feature. {context.space.names[f]} is neither, or unknown."
     )
 
 
-def _grade(setting: Setting, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:
-    name = setting.space.names[f]
+def _grade(context: Context, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:
+    name = context.space.names[f]
     if f in found.necessary:
-        return _necessary(setting, instance, found.necessary[f], f)
+        return _necessary(context, instance, found.necessary[f], f)
     if f in found.relevant:
         return FeatureRelevance(f, name, "relevant", explanation=tuple(sorted(found.relevant[f])))
     return FeatureRelevance(f, name, "irrelevant" if f in found.irrelevant else "unknown")
 
 
-def _necessary(setting: Setting, instance: Instance, answer: Refuted, f: int) -> FeatureRelevance:
-    space = setting.space
-    witness, label = setting.witness(instance.row, answer)
+def _necessary(context: Context, instance: Instance, answer: Refuted, f: int) -> FeatureRelevance:
+    space = context.space
+    witness, label = context.witness(instance.row, answer)
     changes = changes_between(space, instance.row, space.row(answer.witness, near=instance.row))
     return FeatureRelevance(f, space.names[f], "necessary", None, witness, label, changes[f])

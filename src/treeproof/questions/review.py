@@ -11,7 +11,7 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
 from treeproof.model.rows import as_row
-from treeproof.query.context import Instance, Setting
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
@@ -167,7 +167,7 @@ class Review(Result):
         return {"kind": "review", **as_plain(self)}
 
 
-def review(setting: Setting, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:
+def review(context: Context, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:
     """Decide whether the conditions of a claim force the label of `x`, or the given one; and what would."""
     start = time.perf_counter()
     if isinstance(claim, Abductive):
@@ -180,10 +180,10 @@ def review(setting: Setting, x: Any, claim: Any, label: Any, timeout: float | No
         claim = claim.rule
     if (x is None) == (label is None):
         raise InputError(f"Either a row or a label must be given. Got {'neither' if x is None else 'both'}.")
-    instance = None if x is None else setting.instance(x)
-    wanted = setting.forest.class_index(label) if instance is None else instance.label
-    given = read_conditions(setting.space, claim, None if instance is None else instance.row)
-    return _Case(setting, instance, wanted, given, timeout).result(start)
+    instance = None if x is None else context.instance(x)
+    wanted = context.forest.class_index(label) if instance is None else instance.label
+    given = read_conditions(context.space, claim, None if instance is None else instance.row)
+    return _Case(context, instance, wanted, given, timeout).result(start)
 
 
 class _Case:
@@ -193,10 +193,10 @@ class _Case:
     """
 
     def __init__(
-        self, setting: Setting, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
+        self, context: Context, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
     ) -> None:
-        space, full = setting.space, setting.cells.full
-        self.setting, self.instance, self.label, self.given = setting, instance, label, given
+        space, full = context.space, context.cells.full
+        self.context, self.instance, self.label, self.given = context, instance, label, given
         self.claimed: Chosen = frozenset(range(len(given)))
         self.region = Region(space, given)
         if self.region.empty is not None:
@@ -204,19 +204,19 @@ class _Case:
         self.domains = self.region.domains(full)
         # Without a row, any point and any numbers will do as those that a counterexample should be near.
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
-        self.row = np.zeros(setting.forest.n_columns, setting.forest.floats.dtype) if instance is None else instance.row
+        self.row = np.zeros(context.forest.n_columns, context.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
         self.conditions = [*given, *(in_own_cell(space, f, self.point) for f in range(space.n_features))]
-        self.memory = setting.memory(Instance(self.row, self.point, label), Stays(label), timeout)
+        self.cache = context.cache(Instance(self.row, self.point, label), Stays(label), timeout)
         self.search = Conditions(
-            self.memory,
+            self.cache,
             [condition.feature for condition in self.conditions],
             lambda chosen: Region(space, [self.conditions[i] for i in sorted(chosen)]).domains(full),
         )
 
     def result(self, start: float) -> Review:
         """Return everything that can be found before the deadline."""
-        setting = self.setting
+        context = self.context
         answer = self.search.ask(self.claimed)
         if isinstance(answer, Entailed) and not self.applies and self._is_vacuous():
             raise _unsatisfiable("the conditions together with the constraints")
@@ -232,7 +232,7 @@ class _Case:
         return Review(
             holds=None if isinstance(answer, Unknown) else isinstance(answer, Entailed),
             applies=self.applies,
-            label=setting.labels[self.label],
+            label=context.labels[self.label],
             conditions=tuple(condition.text for condition in self.given),
             minimal=minimal,
             redundant=redundant,
@@ -240,20 +240,20 @@ class _Case:
             counterexample_label=example[1],
             changes=example[2],
             repair=repair,
-            instance=None if self.instance is None else setting.present(self.row),
+            instance=None if self.instance is None else context.present(self.row),
             status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
-            n_features=setting.space.n_features,
-            stats=setting.statistics(self.memory, start),
+            n_features=context.space.n_features,
+            stats=context.statistics(self.cache, start),
             constraints=self._constraints(self.claimed) if isinstance(answer, Entailed) else (),
         )
 
     def _is_vacuous(self) -> bool:
         """Return whether the constraints exclude every input that satisfies the conditions."""
-        if not self.setting.cells.clauses:
+        if not self.context.cells.clauses:
             return False
         instance = Instance(self.row, self.point, self.label)
-        never = self.setting.memory(instance, Never(self.label), None)
-        never.deadline = self.memory.deadline
+        never = self.context.cache(instance, Never(self.label), None)
+        never.deadline = self.cache.deadline
         return isinstance(never.decide(self.domains), Entailed)
 
     def _needs(self) -> tuple[bool | None, tuple[str, ...], bool]:
@@ -269,9 +269,9 @@ class _Case:
 
     def _mended(self) -> Repair | None:
         """Return conditions about the row that hold; None if timed out before there were any."""
-        space, first = self.setting.space, len(self.given)
+        space, first = self.context.space, len(self.given)
         mentioned = list(dict.fromkeys(condition.feature for condition in self.given))
-        others = [first + f for f in self.setting.order("importance", ()) if f not in mentioned]
+        others = [first + f for f in self.context.order("importance", ()) if f not in mentioned]
         # The first one mentioned matters most, so it is tried last.
         order = [*others, *sorted(self.claimed, reverse=True)]
         if self.applies:
@@ -304,21 +304,21 @@ class _Case:
         return Repair(
             rule=tuple(self.conditions[i].wide or self.conditions[i].text for i in sorted(kept)),
             features=features,
-            feature_names=self.setting.names(features),
+            feature_names=self.context.names(features),
             dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in in_own_cells),
             tightened=tuple(
                 self.given[i].text for i in gone if self.given[i].feature in in_own_cells and not self._is_own_cell(i)
             ),
-            added=self.setting.names(f for f in features if f not in mentioned),
+            added=self.context.names(f for f in features if f not in mentioned),
             status="minimal" if done else "sound",
             constraints=self._constraints(kept),
         )
 
     def _constraints(self, proved: Chosen) -> tuple[str, ...]:
         """Return the constraints that the proof of these conditions used."""
-        answer = self.search.ask(proved) if self.setting.cells.clauses else Entailed(frozenset())
-        every = range(len(self.setting.cells.clauses))
-        return self.setting.constraints(answer.clauses if isinstance(answer, Entailed) else every)
+        answer = self.search.ask(proved) if self.context.cells.clauses else Entailed(frozenset())
+        every = range(len(self.context.cells.clauses))
+        return self.context.constraints(answer.clauses if isinstance(answer, Entailed) else every)
 
     def _is_own_cell(self, i: int) -> bool:
         """Return whether a given condition says no more than that a feature stays in the row's cell."""
@@ -326,23 +326,23 @@ class _Case:
 
     def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...]]:
         """Return an input that satisfies the conditions as they are written, its label, and how it differs."""
-        setting = self.setting
+        context = self.context
         point, label = self._nearer(answer)
         row, written = self.region.row(point, self.row)
-        shown, named = setting.evaluated(row, label)
+        shown, named = context.evaluated(row, label)
         values = tuple(
             value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(shown)
         )
-        if not np.array_equal(as_row(values, setting.forest.columns, setting.forest.floats), row, equal_nan=True):
+        if not np.array_equal(as_row(values, context.forest.columns, context.forest.floats), row, equal_nan=True):
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:
             return values, named, ()
-        changes = changes_between(setting.space, self.row, row, written, readings=True)
+        changes = changes_between(context.space, self.row, row, written, readings=True)
         return values, named, tuple(changes.values())
 
     def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
         """Return the witness, with each feature that need not have changed back in its own cell, and its label."""
-        cells = self.setting.cells
+        cells = self.context.cells
         point, label = answer.witness, answer.label
         if self.instance is None:
             return point, label

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
-from treeproof.query.cache import Memory
-from treeproof.query.context import Setting
+from treeproof.query.cache import Cache
+from treeproof.query.context import Context
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.questions.changes import Changed
@@ -23,7 +23,7 @@ from treeproof.search.closest import CellCosts, Closest
 
 
 def measure(
-    setting: Setting, moves: Moves, norm: NormName, target: Any, ordering: list[int], timeout: float | None
+    context: Context, moves: Moves, norm: NormName, target: Any, ordering: list[int], timeout: float | None
 ) -> Robustness:
     """Return the distance of the nearest input with another label, or bounds on it if timed out."""
     if norm not in tuple(NORMS):
@@ -31,26 +31,26 @@ def measure(
     by = NORMS[norm]
     costs, unit = by.costs(moves)
     start = time.perf_counter()
-    memory = setting.memory(moves.instance, setting.claim(moves.instance, target), timeout)
-    answer = memory.ask(frozenset())
-    found = by.search(memory, costs, ordering, answer) if isinstance(answer, Refuted) else None
+    cache = context.cache(moves.instance, context.claim(moves.instance, target), timeout)
+    answer = cache.ask(frozenset())
+    found = by.search(cache, costs, ordering, answer) if isinstance(answer, Refuted) else None
     if found is not None:
         bound: int | None = found.bound
     else:
-        bound = None if isinstance(answer, Entailed) else _nearest_cell(memory, costs)
+        bound = None if isinstance(answer, Entailed) else _nearest_cell(cache, costs)
     proved = None if bound is None else bound * unit
     nearest = None if found is None else found.cost * unit
-    return _result(setting, moves, norm, target, found, proved, nearest, setting.statistics(memory, start))
+    return _result(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
 
 
-def _nearest_cell(memory: Memory, costs: CellCosts) -> int | None:
+def _nearest_cell(cache: Cache, costs: CellCosts) -> int | None:
     """Return the least distance at which an input leaves the instance's own cells; nothing closer changes the label."""
-    others = (cost for f, cells in costs.items() for cell, cost in cells.items() if cell != memory.point[f])
+    others = (cost for f, cells in costs.items() for cell, cost in cells.items() if cell != cache.point[f])
     return min(others, default=None)
 
 
 def _result(
-    setting: Setting,
+    context: Context,
     moves: Moves,
     norm: NormName,
     target: Any,
@@ -63,22 +63,22 @@ def _result(
     if found and NORMS[norm].distance(moves.distances(found.witness)) != nearest:
         raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
     return Robustness(
-        label=setting.labels[moves.instance.label],
+        label=context.labels[moves.instance.label],
         norm=norm,
         proved_exact=proved,
         nearest_exact=nearest,
         witness=reached.values if reached else None,
         witness_label=reached.label if reached else None,
         changes=tuple(reached.changes.values()) if reached else (),
-        target=setting.label_of(target),
-        instance=setting.present(moves.instance.row),
+        target=context.label_of(target),
+        instance=context.present(moves.instance.row),
         status="constant" if proved is None else "exact" if proved == nearest else "bounds",
-        n_features=setting.space.n_features,
+        n_features=context.space.n_features,
         stats=stats,
         _scales=Scales(
-            tuple(setting.space.features[f] for f in reached.changes) if reached else (),
-            setting.forest.columns,
-            setting.forest.floats,
+            tuple(context.space.features[f] for f in reached.changes) if reached else (),
+            context.forest.columns,
+            context.forest.floats,
         ),
     )
 

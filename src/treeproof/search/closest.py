@@ -20,7 +20,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
 from treeproof.space.domains import Domain
 
@@ -49,12 +49,12 @@ class Closest:
         return self.bound == self.cost
 
 
-def closest(memory: Memory, costs: CellCosts, witness: Refuted) -> Closest:
+def closest(cache: Cache, costs: CellCosts, witness: Refuted) -> Closest:
     """Return the cheapest witness that changes no feature but those of `costs`, to no cell but those named there.
 
     `witness` is one such. At the deadline it is the cheapest one known.
     """
-    search = _Search(memory, costs)
+    search = _Search(cache, costs)
     best, least = witness, search.cost(witness)
     ticket = itertools.count()  # of equal bounds, first come, first served
     boxes = [(search.bound(search.everything), next(ticket), search.everything)]
@@ -77,12 +77,12 @@ def closest(memory: Memory, costs: CellCosts, witness: Refuted) -> Closest:
     return Closest(best, least, least)
 
 
-def closest_maximum(memory: Memory, costs: CellCosts, witness: Refuted) -> Closest:
+def closest_maximum(cache: Cache, costs: CellCosts, witness: Refuted) -> Closest:
     """Return what `closest` does, with the largest of the features' costs, not their sum, as the cost of a witness.
 
     Each feature may stay in the instance's own cell, at the cost 0; every other cell must cost more.
     """
-    search = _Search(memory, costs)
+    search = _Search(cache, costs)
     levels = sorted({cost for line in search.lines for cost in line.costs})
     best = witness
     # No witness is within levels[low]: at cost 0 there is only the instance. The best one is within levels[high].
@@ -152,9 +152,9 @@ def _falls_then_rises(costs: list[int]) -> bool:
 class _Search:
     """What the steps of one search share."""
 
-    def __init__(self, memory: Memory, costs: CellCosts) -> None:
-        self.memory = memory
-        self.lines = [_Line(f, costs[f], memory.forest.ordered[f]) for f in sorted(costs)]
+    def __init__(self, cache: Cache, costs: CellCosts) -> None:
+        self.cache = cache
+        self.lines = [_Line(f, costs[f], cache.forest.ordered[f]) for f in sorted(costs)]
         self.everything: Box = tuple((0, len(line.cells) - 1) for line in self.lines)
 
     def cost(self, witness: Refuted) -> int:
@@ -182,10 +182,10 @@ class _Search:
 
     def decide(self, box: Box) -> Answer:
         """Ask about the box, with all other features fixed."""
-        domains = list(self.memory.home)
+        domains = list(self.cache.home)
         for line, stretch in zip(self.lines, box, strict=True):
             domains[line.feature] = line.domain(stretch)
-        return self.memory.decide(domains)
+        return self.cache.decide(domains)
 
     def split(self, box: Box, bound: int, witness: Refuted) -> Iterator[tuple[Box, int]]:
         """Yield parts of the box, with their bounds: the cheap middle of a line, without the witness, and its ends.

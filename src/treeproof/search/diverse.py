@@ -14,41 +14,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.minimal import Change
 
 
-def different_changes(memory: Memory, order: Sequence[int]) -> Iterator[Change]:
+def different_changes(cache: Cache, order: Sequence[int]) -> Iterator[Change]:
     """Yield all minimal changes, each once, the next always as different as possible from those before.
 
     `order` is that of deletion where nothing else matters: the first change is the one that `contrastive` finds. Raises
     TimeoutError when the deadline comes first.
     """
     used: Counter[int] = Counter()
-    with Chart(memory.features, deadline=memory.deadline) as chart:
-        chart.favour(-(f + 1) for f in memory.features)  # small sets are refuted soonest
-        while (witness := _left(memory, chart, ())) is not None:
+    with Chart(cache.features, deadline=cache.deadline) as chart:
+        chart.favour(-(f + 1) for f in cache.features)  # small sets are refuted soonest
+        while (witness := _left(cache, chart, ())) is not None:
             fixed: set[int] = set()
             for f in sorted(order, key=lambda f: -used[f]):
-                other = _left(memory, chart, {*fixed, f})
+                other = _left(cache, chart, {*fixed, f})
                 if other is not None:
                     witness = other
                     fixed.add(f)
-            found = Change(memory.features - fixed, witness, "minimal")
+            found = Change(cache.features - fixed, witness, "minimal")
             chart.meet(found.features)
             used.update(found.features)
             yield found
 
 
-def _left(memory: Memory, chart: Chart, fixed: Iterable[int]) -> Refuted | None:
+def _left(cache: Cache, chart: Chart, fixed: Iterable[int]) -> Refuted | None:
     """Return a witness of a change not found yet that leaves these features as they are, or None if there is none."""
     while chart.solve([f + 1 for f in fixed]):
-        answer = memory.ask(chart.features())
+        answer = cache.ask(chart.features())
         if isinstance(answer, Refuted):
             return answer
-        if not isinstance(answer, Entailed) or expired(memory.deadline):
+        if not isinstance(answer, Entailed) or expired(cache.deadline):
             raise TimeoutError
         chart.avoid(answer.core)
     return None

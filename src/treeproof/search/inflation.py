@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Inflates, Refuted, Stays, expired
 from treeproof.space.domains import Domain
 
@@ -29,26 +29,26 @@ class Widened:
     clauses: frozenset[int] = frozenset()
 
 
-def widen(memory: Memory, domains: Sequence[Domain], order: Iterable[int]) -> Widened:
+def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Widened:
     """Return the widest domains around given ones, which contain the point and entail the claim.
 
     Only the features of `order` are widened, in that order.
     """
-    assert not memory.limited, "features outside the domains take all cells"
-    wider, forest = list(domains), memory.forest
+    assert not cache.limited, "features outside the domains take all cells"
+    wider, forest = list(domains), cache.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
-    if isinstance(memory.oracle, Inflates) and isinstance(memory.claim, Stays):
-        found = memory.oracle.inflate(memory.point, memory.claim.label, wider, chosen, memory.deadline, memory.cancel)
-        memory.tally.add(found.tally)
+    if isinstance(cache.oracle, Inflates) and isinstance(cache.claim, Stays):
+        found = cache.oracle.inflate(cache.point, cache.claim.label, wider, chosen, cache.deadline, cache.cancel)
+        cache.tally.add(found.tally)
         return Widened(found.domains, found.widest, found.clauses)
     clauses: frozenset[int] = frozenset()
     for f in chosen:
         for cells in _beside(wider[f], forest.n_cells[f]):
             # Cells that a witness excludes go, until the others are proved.
             while cells:
-                if expired(memory.deadline):
+                if expired(cache.deadline):
                     return Widened(tuple(wider), False, clauses)
-                answer = memory.decide([*wider[:f], forest.only(f, cells), *wider[f + 1 :]])
+                answer = cache.decide([*wider[:f], forest.only(f, cells), *wider[f + 1 :]])
                 if isinstance(answer, Refuted):
                     at = cells.index(answer.witness[f])
                     cells = cells[:at] if forest.ordered[f] else cells[:at] + cells[at + 1 :]

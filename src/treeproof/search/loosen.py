@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
 from treeproof.space.domains import Domain
 
@@ -24,8 +24,8 @@ class Conditions:
     `features` has the feature of each condition; `domains` returns the cells that some conditions leave.
     """
 
-    def __init__(self, memory: Memory, features: Sequence[int], domains: Callable[[Chosen], Domains]) -> None:
-        self._memory = memory
+    def __init__(self, cache: Cache, features: Sequence[int], domains: Callable[[Chosen], Domains]) -> None:
+        self._cache = cache
         self._features = features
         self._domains = domains
         self._witnesses: list[Refuted] = []
@@ -35,14 +35,14 @@ class Conditions:
         """Does the claim hold for all points that satisfy these conditions?"""
         for enough, entailed in self._enough:
             if enough <= chosen:
-                self._memory.tally.remembered += 1
+                self._cache.tally.remembered += 1
                 return entailed
         domains = self._domains(chosen)
         for refuted in reversed(self._witnesses):
             if all(cell in domain for cell, domain in zip(refuted.witness, domains, strict=True)):
-                self._memory.tally.remembered += 1
+                self._cache.tally.remembered += 1
                 return refuted
-        answer = self._memory.decide(domains)
+        answer = self._cache.decide(domains)
         if isinstance(answer, Refuted):
             self._witnesses.append(answer)
         elif isinstance(answer, Entailed):

@@ -11,35 +11,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Unknown, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 
 
 def enumerate_minimal(
-    memory: Memory, order: Sequence[int], first: Literal["abductive", "contrastive"]
+    cache: Cache, order: Sequence[int], first: Literal["abductive", "contrastive"]
 ) -> Iterator[Sufficient | Change]:
     """Yield every minimal explanation once, of both kinds; raise TimeoutError when the deadline comes first.
 
     `first` biases which kind comes early. The sequence is the same on every oracle. The caller may change `order`, that
     of deletion, between two results.
     """
-    features = [f for f in sorted(memory.features) if memory.forest.n_cells[f] > 1]
-    with Chart(features, deadline=memory.deadline) as chart:
+    features = [f for f in sorted(cache.features) if cache.forest.n_cells[f] > 1]
+    with Chart(features, deadline=cache.deadline) as chart:
         # Large seeds tend to entail the claim and give abductive explanations, small ones the other kind.
         chart.favour(f + 1 if first == "abductive" else -(f + 1) for f in features)
         while chart.solve():
             seed = chart.features()
-            answer = memory.ask(seed)
-            if isinstance(answer, Unknown) or expired(memory.deadline):
+            answer = cache.ask(seed)
+            if isinstance(answer, Unknown) or expired(cache.deadline):
                 raise TimeoutError
             found: Sufficient | Change
             if isinstance(answer, Entailed):
-                found = abductive(memory, order, start=seed)
+                found = abductive(cache, order, start=seed)
                 chart.avoid(found.features)
             else:
-                found = contrastive(memory, order, answer, start=memory.features - seed)
+                found = contrastive(cache, order, answer, start=cache.features - seed)
                 chart.meet(found.features)
             if found.status == "sound":
                 raise TimeoutError

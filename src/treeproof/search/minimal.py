@@ -5,7 +5,7 @@ given order, a feature is fixed iff the rest, free, still refutes it. Which answ
 oracle, so neither does the result.
 
 Jumping to a core (or to the features in which a witness differs) would be a shortcut to *some* minimal set, one that
-depends on which core the oracle happened to find; memory gives most of the speed without that.
+depends on which core the oracle happened to find; the cache gives most of the speed without that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treeproof.errors import InternalError
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Deletes, Entailed, Labels, Refuted, Stays, Unknown, expired, violates
 
 Status = Literal["minimum", "minimal", "sound"]
@@ -44,45 +44,45 @@ class Change:
     status: Status
 
 
-def abductive(memory: Memory, order: Sequence[int], start: frozenset[int] | None = None) -> Sufficient:
+def abductive(cache: Cache, order: Sequence[int], start: frozenset[int] | None = None) -> Sufficient:
     """Return a subset-minimal set of features that entails the claim.
 
     `start` is a set that is known to entail it, by default all features: the instance itself satisfies the claim.
     """
-    found = _deleted(memory, order, memory.features if start is None else start)
-    if memory.forest.band and found.features == memory.features and found.status == "minimal":
-        memory.ask(found.features)  # all rests on the row itself, whose own sums may be closer than rounding
+    found = _deleted(cache, order, cache.features if start is None else start)
+    if cache.forest.band and found.features == cache.features and found.status == "minimal":
+        cache.ask(found.features)  # all rests on the row itself, whose own sums may be closer than rounding
     return found
 
 
-def _deleted(memory: Memory, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
-    if isinstance(memory.oracle, Deletes) and isinstance(memory.claim, Stays) and not memory.limited:
-        deletion = memory.oracle.delete(memory.point, memory.claim.label, order, kept, memory.deadline, memory.cancel)
-        memory.tally.add(deletion.tally)
-        clauses = deletion.clauses if deletion.tally.entailed else _clauses_used(memory, kept)
+def _deleted(cache: Cache, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
+    if isinstance(cache.oracle, Deletes) and isinstance(cache.claim, Stays) and not cache.limited:
+        deletion = cache.oracle.delete(cache.point, cache.claim.label, order, kept, cache.deadline, cache.cancel)
+        cache.tally.add(deletion.tally)
+        clauses = deletion.clauses if deletion.tally.entailed else _clauses_used(cache, kept)
         return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound", clauses)
     for feature in order:
         if feature not in kept:
             continue
-        answer = memory.ask(kept - {feature})
+        answer = cache.ask(kept - {feature})
         if isinstance(answer, Unknown):
-            kept = memory.smallest_core(kept)
-            return Sufficient(kept, "sound", _clauses_used(memory, kept))
+            kept = cache.smallest_core(kept)
+            return Sufficient(kept, "sound", _clauses_used(cache, kept))
         if isinstance(answer, Entailed):
             kept -= {feature}
-    return Sufficient(kept, "minimal", _clauses_used(memory, kept))
+    return Sufficient(kept, "minimal", _clauses_used(cache, kept))
 
 
-def shortest_abductive(memory: Memory, orders: Sequence[Sequence[int]]) -> Sufficient:
+def shortest_abductive(cache: Cache, orders: Sequence[Sequence[int]]) -> Sufficient:
     """Return the first of the shortest sets that deletion in each of these orders gives.
 
     The deadline may come before all were tried; only if the first was not finished is the result not minimal.
     """
-    best = abductive(memory, orders[0])
+    best = abductive(cache, orders[0])
     for order in orders[1:]:
-        if expired(memory.deadline):
+        if expired(cache.deadline):
             break
-        other = abductive(memory, order)
+        other = abductive(cache, order)
         if other.status == "minimal" and len(other.features) < len(best.features):
             best = other
     return best
@@ -100,48 +100,48 @@ def shuffled(order: Sequence[int], seed: int) -> list[int]:
     return sorted(order, key=place.__getitem__)
 
 
-def _clauses_used(memory: Memory, features: frozenset[int]) -> frozenset[int]:
+def _clauses_used(cache: Cache, features: frozenset[int]) -> frozenset[int]:
     """Return the constraints between features that a known proof of sufficiency used."""
-    if not memory.forest.clauses or features == memory.features:
+    if not cache.forest.clauses or features == cache.features:
         return frozenset()
-    answer = memory.ask(features)  # known, so remembered
-    return answer.clauses if isinstance(answer, Entailed) else frozenset(range(len(memory.forest.clauses)))
+    answer = cache.ask(features)  # known, so remembered
+    return answer.clauses if isinstance(answer, Entailed) else frozenset(range(len(cache.forest.clauses)))
 
 
-def contrastive(memory: Memory, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
+def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
     """Return a subset-minimal set of features that, when freed, refutes the claim.
 
     `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
     """
-    freed = memory.features if start is None else start
+    freed = cache.features if start is None else start
     for feature in order:
         if feature not in freed:
             continue
-        answer = _put_back(memory, witness, feature) or memory.ask(memory.features - freed | {feature})
+        answer = _put_back(cache, witness, feature) or cache.ask(cache.features - freed | {feature})
         if isinstance(answer, Unknown):
-            return Change(memory.differences(witness), witness, "sound")
+            return Change(cache.differences(witness), witness, "sound")
         if isinstance(answer, Refuted):
             witness = answer
             freed -= {feature}
-    if memory.forest.label(witness.witness) != witness.label:
-        raise InternalError(f"{memory.oracle.name}: a witness has another label than it said; please report this.")
+    if cache.forest.label(witness.witness) != witness.label:
+        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
     return Change(freed, witness, "minimal")
 
 
-def _put_back(memory: Memory, witness: Refuted, feature: int) -> Refuted | None:
+def _put_back(cache: Cache, witness: Refuted, feature: int) -> Refuted | None:
     """Return the witness with this feature as it was, if that is one too: much cheaper than a question.
 
     Sums closer than rounding would go unnoticed here, so this is for forests without them only.
     """
-    cells = (*witness.witness[:feature], memory.point[feature], *witness.witness[feature + 1 :])
+    cells = (*witness.witness[:feature], cache.point[feature], *witness.witness[feature + 1 :])
     if cells == witness.witness:
-        memory.tally.remembered += 1
+        cache.tally.remembered += 1
         return witness
-    if memory.forest.band or not memory.forest.allows(cells):
+    if cache.forest.band or not cache.forest.allows(cells):
         return None
-    oracle = memory.oracle
-    label = oracle.label(cells) if isinstance(oracle, Labels) else memory.forest.label(cells)
-    if not violates(memory.claim, label):
+    oracle = cache.oracle
+    label = oracle.label(cells) if isinstance(oracle, Labels) else cache.forest.label(cells)
+    if not violates(cache.claim, label):
         return None
-    memory.tally.remembered += 1
+    cache.tally.remembered += 1
     return Refuted(cells, label)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets
 from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
@@ -42,40 +42,40 @@ class Minimum(Generic[Found, Other]):
     others: tuple[Other, ...]
 
 
-def minimum_abductive(memory: Memory, order: Sequence[int], costs: Mapping[int, int]) -> Minimum[Sufficient, Change]:
+def minimum_abductive(cache: Cache, order: Sequence[int], costs: Mapping[int, int]) -> Minimum[Sufficient, Change]:
     """Return a cheapest set of features that entails the claim; `costs` are positive, and given for every feature."""
     costliest_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(kept: Set) -> Sufficient:
-        return abductive(memory, costliest_first, start=kept)
+        return abductive(cache, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int]) -> Change | None:
-        answer = _ask(memory, kept)
-        return None if isinstance(answer, Entailed) else contrastive(memory, order, answer, memory.features - kept)
+        answer = _ask(cache, kept)
+        return None if isinstance(answer, Entailed) else contrastive(cache, order, answer, cache.features - kept)
 
-    return _minimum(memory, order, costs, shrink(memory.features), shrink, missed)
+    return _minimum(cache, order, costs, shrink(cache.features), shrink, missed)
 
 
 def minimum_contrastive(
-    memory: Memory, order: Sequence[int], costs: Mapping[int, int], witness: Refuted
+    cache: Cache, order: Sequence[int], costs: Mapping[int, int], witness: Refuted
 ) -> Minimum[Change, Sufficient]:
     """Return a cheapest set of features that refutes the claim when freed; `witness` shows that all features do."""
     costliest_first = sorted(order, key=lambda f: -costs[f])
 
     def shrink(freed: Set) -> Change:
-        answer = _ask(memory, memory.features - freed)
+        answer = _ask(cache, cache.features - freed)
         assert isinstance(answer, Refuted), "only sets that do are shrunk"
-        return contrastive(memory, costliest_first, answer, freed)
+        return contrastive(cache, costliest_first, answer, freed)
 
     def missed(freed: Set, order: Sequence[int]) -> Sufficient | None:
-        answer = _ask(memory, memory.features - freed)
-        return None if isinstance(answer, Refuted) else abductive(memory, order, memory.features - freed)
+        answer = _ask(cache, cache.features - freed)
+        return None if isinstance(answer, Refuted) else abductive(cache, order, cache.features - freed)
 
-    return _minimum(memory, order, costs, contrastive(memory, costliest_first, witness), shrink, missed)
+    return _minimum(cache, order, costs, contrastive(cache, costliest_first, witness), shrink, missed)
 
 
 def _minimum(
-    memory: Memory,
+    cache: Cache,
     order: Sequence[int],
     costs: Mapping[int, int],
     best: Found,
@@ -89,14 +89,14 @@ def _minimum(
     """
     uses: Counter[int] = Counter()
     others: list[Other] = []
-    sets = HittingSets(costs, deadline=memory.deadline)
+    sets = HittingSets(costs, deadline=cache.deadline)
 
     def cost(features: Set) -> int:
         return sum(costs[f] for f in features)
 
     def learn(features: Set) -> Set:
         """Learn and return a set that these features miss; empty if these do."""
-        if expired(memory.deadline):
+        if expired(cache.deadline):
             raise TimeoutError
         other = missed(features, sorted(order, key=lambda f: -uses[f] / costs[f]))
         if other is None:
@@ -111,7 +111,7 @@ def _minimum(
     with sets:
         try:
             for f in sorted(best.features):  # which of them does every set have?
-                learn(memory.features - {f})
+                learn(cache.features - {f})
             while (gathered := sets.cheapest(below=cost(best.features))) is not None:
                 while more := learn(gathered):
                     gathered |= more
@@ -124,9 +124,9 @@ def _minimum(
     return Minimum(replace(best, status="minimum"), cost(best.features), tuple(others))
 
 
-def _ask(memory: Memory, fixed: Set) -> Entailed | Refuted:
+def _ask(cache: Cache, fixed: Set) -> Entailed | Refuted:
     """Return the answer; TimeoutError when the deadline comes first."""
-    answer = memory.ask(fixed)
+    answer = cache.ask(fixed)
     if isinstance(answer, Unknown):
         raise TimeoutError
     return answer

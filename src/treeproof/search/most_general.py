@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Labels, Refuted, Unknown, expired, violates
 from treeproof.search.hitting import HittingSets
 from treeproof.space.domains import Cells, Domain
@@ -46,20 +46,20 @@ class Covering:
     clauses: frozenset[int] = frozenset()
 
 
-def most_general(memory: Memory, points: Mapping[Cells, int], others: Iterable[Cells]) -> Covering:
-    """Return domains around the memory's point that entail its claim and cover as many points as any.
+def most_general(cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells]) -> Covering:
+    """Return domains around the cache's point that entail its claim and cover as many points as any.
 
     `points` satisfy the claim; each counts as often as it is mapped to. `others` violate it.
     """
-    return _Search(memory, points, others).run()
+    return _Search(cache, points, others).run()
 
 
 class _Search:
-    def __init__(self, memory: Memory, points: Mapping[Cells, int], others: Iterable[Cells]) -> None:
-        n = memory.forest.n_features
-        self._memory = memory
-        self._home = np.array(memory.point, dtype=int)
-        self._ordered = np.array(memory.forest.ordered)
+    def __init__(self, cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells]) -> None:
+        n = cache.forest.n_features
+        self._cache = cache
+        self._home = np.array(cache.point, dtype=int)
+        self._ordered = np.array(cache.forest.ordered)
         self._points = np.array(list(points), dtype=int).reshape(-1, n)
         self._weights = np.array(list(points.values()), dtype=int)
         self._others = np.array(list(others), dtype=int).reshape(-1, n)
@@ -87,7 +87,7 @@ class _Search:
         for counterexample in self._counterexamples:
             kept = self._give_up(kept, counterexample)
         self._improve(kept)
-        with _Choice(self._memory, self._points[alive], self._weights[alive]) as choice:
+        with _Choice(self._cache, self._points[alive], self._weights[alive]) as choice:
             try:
                 for counterexample in self._counterexamples:
                     choice.avoid(counterexample)
@@ -144,12 +144,12 @@ class _Search:
 
     def _refute(self, kept: Integers) -> Integers | None:
         """Return a counterexample in the hull of these points, or None if there is none; or TimeoutError."""
-        if expired(self._memory.deadline):
+        if expired(self._cache.deadline):
             raise TimeoutError
         inside = self._others[self._inside(self._others, kept)]
         if len(inside):
             return self._learn(inside[np.argmin((inside != self._home).sum(axis=1))])
-        answer = self._memory.decide(self._hull(kept))
+        answer = self._cache.decide(self._hull(kept))
         if isinstance(answer, Unknown):
             raise TimeoutError
         if isinstance(answer, Refuted):
@@ -161,7 +161,7 @@ class _Search:
         """Return the counterexample moved towards home, one feature after the other; by halving, not step by step."""
         near = point.tolist()
         for f in np.argsort(-np.abs(point - self._home), kind="stable").tolist():
-            good, bad = near[f], self._memory.point[f]
+            good, bad = near[f], self._cache.point[f]
             if good == bad:
                 continue
             near[f] = bad
@@ -178,9 +178,9 @@ class _Search:
         return self._counterexamples[-1]
 
     def _violates(self, point: list[int]) -> bool:
-        memory = self._memory
-        label = memory.oracle.label if isinstance(memory.oracle, Labels) else memory.forest.label
-        return memory.forest.allows(point) and violates(memory.claim, label(point))
+        cache = self._cache
+        label = cache.oracle.label if isinstance(cache.oracle, Labels) else cache.forest.label
+        return cache.forest.allows(point) and violates(cache.claim, label(point))
 
     def _reach(self, target: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return per point and feature whether the point goes as far from home as the target, on its side."""
@@ -219,9 +219,9 @@ class _Choice:
     home to a certain cell, or further.
     """
 
-    def __init__(self, memory: Memory, points: Integers, weights: Integers) -> None:
-        self._home = memory.point
-        self._ordered = memory.forest.ordered
+    def __init__(self, cache: Cache, points: Integers, weights: Integers) -> None:
+        self._home = cache.point
+        self._ordered = cache.forest.ordered
         self._total = int(weights.sum())
         self._n_points = len(points)
         costs = dict(enumerate(weights.tolist()))
@@ -230,7 +230,7 @@ class _Choice:
             cells = [cell for cell in np.unique(points[:, f]).tolist() if cell != home]
             self._extents.append({cell: len(costs) + i for i, cell in enumerate(cells)})
             costs.update(dict.fromkeys(self._extents[f].values(), 0))
-        self._sets = HittingSets(costs, deadline=memory.deadline)
+        self._sets = HittingSets(costs, deadline=cache.deadline)
         for f, extents in enumerate(self._extents):
             for i, cell in enumerate(points[:, f].tolist()):
                 if cell in extents:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted, Unknown, expired
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient, abductive
@@ -36,29 +36,29 @@ class Relevances:
         return feature in self.necessary or feature in self.relevant or feature in self.irrelevant
 
 
-def find_relevances(memory: Memory, order: Sequence[int]) -> Relevances:
+def find_relevances(cache: Cache, order: Sequence[int]) -> Relevances:
     """Return which features are necessary, relevant and irrelevant; at the deadline, as far as that is known."""
     # A feature that cannot change never matters.
-    found = Relevances(irrelevant=frozenset(f for f in memory.features if len(memory.free[f]) == 1))
+    found = Relevances(irrelevant=frozenset(f for f in cache.features if len(cache.free[f]) == 1))
     try:
-        _find_necessary(memory, found)
-        _find_relevant(memory, list(order), found)
-        found.irrelevant |= frozenset(f for f in memory.features if not found.known(f))
+        _find_necessary(cache, found)
+        _find_relevant(cache, list(order), found)
+        found.irrelevant |= frozenset(f for f in cache.features if not found.known(f))
     except TimeoutError:
         pass
     return found
 
 
-def _find_necessary(memory: Memory, found: Relevances) -> None:
-    for feature in sorted(memory.features):
-        answer = memory.ask(memory.features - {feature})
-        if isinstance(answer, Unknown) or expired(memory.deadline):
+def _find_necessary(cache: Cache, found: Relevances) -> None:
+    for feature in sorted(cache.features):
+        answer = cache.ask(cache.features - {feature})
+        if isinstance(answer, Unknown) or expired(cache.deadline):
             raise TimeoutError
         if isinstance(answer, Refuted):
             found.necessary[feature] = answer
 
 
-def _find_relevant(memory: Memory, order: list[int], found: Relevances) -> None:
+def _find_relevant(cache: Cache, order: list[int], found: Relevances) -> None:
     """Find every relevant feature, given the necessary ones; TimeoutError when the deadline comes first."""
 
     def show(sufficient: Sufficient) -> None:
@@ -67,13 +67,13 @@ def _find_relevant(memory: Memory, order: list[int], found: Relevances) -> None:
         for feature in sufficient.features - found.necessary.keys():
             found.relevant.setdefault(feature, sufficient.features)
 
-    for explanation in enumerate_minimal(memory, order, "abductive"):
+    for explanation in enumerate_minimal(cache, order, "abductive"):
         if isinstance(explanation, Sufficient):
             show(explanation)
         else:
             for feature in sorted(explanation.features):
                 if not found.known(feature):
-                    show(abductive(memory, order, start=memory.features - explanation.features | {feature}))
-        if all(map(found.known, memory.features)):
+                    show(abductive(cache, order, start=cache.features - explanation.features | {feature}))
+        if all(map(found.known, cache.features)):
             return
         order.sort(key=lambda f: not found.known(f))

@@ -67,9 +67,9 @@ class Feature(Protocol):
 class NumericFeature:
     """A numeric feature; its cells are closed intervals ``[lows[i], highs[i]]`` of the model's numbers.
 
-    If it may be missing, there is one more cell, `missing_cell`. Where every split sends missing values as it sends some
-    number (they are imputed, or always go the same way), that cell has a place in the order of the numbers' cells, and
-    the feature stays ordered. Otherwise it is `apart` from the order, numbered after the others.
+    If it may be missing, there is one more cell, `missing_cell`. Where every split sends missing values as it sends
+    some number (they are imputed, or always go the same way), that cell has a place in the order of the numbers' cells,
+    and the feature stays ordered. Otherwise it is `apart` from the order, numbered after the others.
     """
 
     name: str

@@ -127,12 +127,12 @@ class TestALyingCore:
     @pytest.fixture
     def lying(self, model, monkeypatch):
         """A verified oracle, a query that is entailed and one that is refuted, and a way to lie about both."""
-        setting = tp.Explainer(model)._setting
-        oracle = VerifiedOracle(setting)
-        point = setting.instance(X[70]).point
-        label = setting.cells.label(point)
-        entailed = Query(fix(setting.cells, point, range(4)), Stays(label))
-        refuted = Query(setting.cells.full, Stays(label))
+        context = tp.Explainer(model)._context
+        oracle = VerifiedOracle(context)
+        point = context.instance(X[70]).point
+        label = context.cells.label(point)
+        entailed = Query(fix(context.cells, point, range(4)), Stays(label))
+        refuted = Query(context.cells.full, Stays(label))
         assert isinstance(oracle.decide(entailed), Entailed)
         assert isinstance(oracle.decide(refuted), Refuted)
         return oracle, entailed, refuted, lambda answer: monkeypatch.setattr(NativeOracle, "decide", lambda *_: answer)

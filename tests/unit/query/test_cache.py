@@ -1,4 +1,4 @@
-"""What memory keeps, counts and refuses, with an oracle that says what it is told to."""
+"""What the cache keeps, counts and refuses, with an oracle that says what it is told to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
 from treeproof.oracles.brute import BruteOracle
 from treeproof.query import cache as module
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics, Tally
@@ -45,8 +45,8 @@ def forest() -> CellForest:
 POINT = (1, 2, 0)
 
 
-def remember(forest: CellForest, *answers: Answer, free: Sequence[range | frozenset[int]] | None = None) -> Memory:
-    return Memory(forest, Told(*answers), POINT, Stays(forest.label(POINT)), free=free)
+def remember(forest: CellForest, *answers: Answer, free: Sequence[range | frozenset[int]] | None = None) -> Cache:
+    return Cache(forest, Told(*answers), POINT, Stays(forest.label(POINT)), free=free)
 
 
 def test_the_forest_is_as_described(forest):
@@ -55,30 +55,30 @@ def test_the_forest_is_as_described(forest):
 
 
 def test_answers_are_remembered_and_counted(forest):
-    memory = remember(forest, Refuted((0, 1, 0), 0), Entailed(frozenset({0, 1})), Unknown("late"))
-    assert Statistics.of(memory.tally, "told", 0) == Statistics("told", 0, 0, 0, 0, 0, 0, 0, 0)
-    assert isinstance(memory.ask(frozenset({2})), Refuted)
-    assert memory.ask(frozenset()) == Refuted((0, 1, 0), 0)
-    assert isinstance(memory.ask(frozenset({0, 1})), Entailed)
-    assert memory.ask(frozenset({0, 1, 2})).core == {0, 1}
-    assert isinstance(memory.ask(frozenset({0, 2})), Unknown)
-    counts = memory.tally
+    cache = remember(forest, Refuted((0, 1, 0), 0), Entailed(frozenset({0, 1})), Unknown("late"))
+    assert Statistics.of(cache.tally, "told", 0) == Statistics("told", 0, 0, 0, 0, 0, 0, 0, 0)
+    assert isinstance(cache.ask(frozenset({2})), Refuted)
+    assert cache.ask(frozenset()) == Refuted((0, 1, 0), 0)
+    assert isinstance(cache.ask(frozenset({0, 1})), Entailed)
+    assert cache.ask(frozenset({0, 1, 2})).core == {0, 1}
+    assert isinstance(cache.ask(frozenset({0, 2})), Unknown)
+    counts = cache.tally
     assert (counts.entailed, counts.refuted, counts.unknown, counts.remembered) == (1, 1, 1, 2)
-    assert memory.smallest_core(frozenset({0, 1, 2})) == {0, 1}
-    assert memory.smallest_core(frozenset({1, 2})) == {1, 2}
-    assert len(memory.oracle.asked) == 3
-    assert memory.oracle.asked[0].domains == (range(2), range(4), frozenset({0}))
-    assert memory.differences(Refuted((0, 1, 0), 0)) == {0, 1}
+    assert cache.smallest_core(frozenset({0, 1, 2})) == {0, 1}
+    assert cache.smallest_core(frozenset({1, 2})) == {1, 2}
+    assert len(cache.oracle.asked) == 3
+    assert cache.oracle.asked[0].domains == (range(2), range(4), frozenset({0}))
+    assert cache.differences(Refuted((0, 1, 0), 0)) == {0, 1}
 
 
 def test_times_and_near_ties_are_counted(forest, monkeypatch):
     ticks = iter([0.0, 3.0, 10.0, 12.0, 20.0, 25.0, 30.0, 31.0])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(ticks))
     flip = Refuted((0, 1, 0), 0, near_tie=True)
-    memory = remember(forest, Entailed(frozenset()), Entailed(frozenset(), near_tie=True), flip, flip)
+    cache = remember(forest, Entailed(frozenset()), Entailed(frozenset(), near_tie=True), flip, flip)
     for _ in range(4):
-        memory.decide(forest.full)
-    counts = memory.tally
+        cache.decide(forest.full)
+    counts = cache.tally
     assert (counts.longest_entailed, counts.longest_refuted, counts.near_ties) == (3.0, 5.0, 3)
     other = Tally()
     other.entailed, other.refuted, other.unknown, other.remembered, other.near_ties = 1, 2, 3, 4, 5
@@ -97,13 +97,13 @@ def test_an_oracle_that_is_wrong_is_found_out(forest):
         Refuted((1, 1, 1), 0),
         Refuted((1, 2, 1), 0),
     ):
-        memory = remember(forest, answer)
+        cache = remember(forest, answer)
         right = forest.label(answer.witness) == 0 and answer.witness[2] == 0
         if right:
-            assert memory.ask(frozenset({2})) == answer
+            assert cache.ask(frozenset({2})) == answer
             continue
         with pytest.raises(InternalError, match="did not refute its query"):
-            memory.ask(frozenset({2}))
+            cache.ask(frozenset({2}))
     ruled = replace(forest, clauses=(((0, range(1, 2)), (1, range(2, 4))),))
     with pytest.raises(InternalError, match="did not refute its query"):
         remember(ruled, Refuted((0, 1, 0), 0)).ask(frozenset({2}))
@@ -116,11 +116,11 @@ def test_an_oracle_that_is_wrong_is_found_out(forest):
 
 def test_free_features_keep_to_their_cells(forest):
     free = [frozenset({0, 1}), frozenset({0, 2, 3}), frozenset({0, 1})]
-    memory = remember(forest, Entailed(frozenset({0, 1, 2})), free=free)
-    assert memory.limited == {1, 2}
-    assert memory.free == (range(2), frozenset({0, 2, 3}), frozenset({0, 1}))
-    assert memory.ask(frozenset({0})).core == {0}
-    assert memory.oracle.asked[0].domains == (range(1, 2), range(4), frozenset({0, 1}))
+    cache = remember(forest, Entailed(frozenset({0, 1, 2})), free=free)
+    assert cache.limited == {1, 2}
+    assert cache.free == (range(2), frozenset({0, 2, 3}), frozenset({0, 1}))
+    assert cache.ask(frozenset({0})).core == {0}
+    assert cache.oracle.asked[0].domains == (range(1, 2), range(4), frozenset({0, 1}))
     with pytest.raises(InternalError, match="a core must consist of fixed features"):
         remember(forest, Entailed(frozenset({0})), free=free).ask(frozenset())
     with pytest.raises(AssertionError, match="may stay as it is"):
@@ -131,19 +131,19 @@ def test_a_witness_in_a_hole_leads_to_both_sides_of_it(forest):
     domains = (range(2), frozenset({0, 2, 3}), frozenset({0}))
     astray = Refuted((0, 1, 0), 0)
     for first, second in itertools.product((False, True), repeat=2):
-        memory = remember(
+        cache = remember(
             forest,
             astray,
             Entailed(frozenset({2}), near_tie=first, clauses=frozenset({0})),
             Entailed(frozenset({0}), near_tie=second, clauses=frozenset({1})),
         )
         expected = Entailed(frozenset({0, 1, 2}), near_tie=first or second, clauses=frozenset({0, 1}))
-        assert memory.decide(domains) == expected
-        assert [query.domains[1] for query in memory.oracle.asked] == [range(4), range(1), range(2, 4)]
+        assert cache.decide(domains) == expected
+        assert [query.domains[1] for query in cache.oracle.asked] == [range(4), range(1), range(2, 4)]
     late = remember(forest, astray, Unknown("late"))
     assert isinstance(late.decide(domains), Unknown)
     flip = Refuted((0, 0, 0), 0)
     assert remember(forest, astray, flip).decide(domains) == flip
-    real = Memory(forest, BruteOracle(forest), POINT, Stays(1)).decide(domains)
+    real = Cache(forest, BruteOracle(forest), POINT, Stays(1)).decide(domains)
     assert isinstance(real, Refuted)
     assert real.witness[1] == 0

@@ -89,7 +89,7 @@ def test_a_pipeline_and_named_values_survive():
 
 def test_a_copy_shares_the_core_and_a_deep_copy_works():
     explainer = make()
-    assert copy.copy(explainer)._setting is explainer._setting
+    assert copy.copy(explainer)._context is explainer._context
     assert explain(copy.deepcopy(explainer), 70) == explain(explainer, 70)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from generators import cell_forests
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.oracle import Query, Refuted, Stays, Unknown
 from treeproof.search.closest import _falls_then_rises, _Line, closest, closest_maximum
 
@@ -74,11 +74,11 @@ def test_a_witness_as_cheap_as_any_is_kept_and_without_time_only_the_first_step_
         least = min(prices.values())
         for start in sorted(p for p in prices if prices[p] == least):
             witness = Refuted(start, forest.label(start))
-            found = search(Memory(forest, BruteOracle(forest), point, claim), costs, witness)
+            found = search(Cache(forest, BruteOracle(forest), point, claim), costs, witness)
             assert (found.witness, found.cost, found.bound) == (witness, least, least)
             kept += 1
         start = max(prices, key=lambda p: prices[p])
-        late = search(Memory(forest, Silent(), point, claim), costs, Refuted(start, forest.label(start)))
+        late = search(Cache(forest, Silent(), point, claim), costs, Refuted(start, forest.label(start)))
         assert late.cost == prices[start]
         expected = min(1, late.cost) if search is closest_maximum else 0
         assert late.bound == expected

@@ -12,7 +12,7 @@ import pytest
 from generators import cell_forests
 from treeproof.model.build import build_forest, split
 from treeproof.oracles.brute import BruteOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Answer, Query, Stays, Unknown
 from treeproof.search import diverse, hitting, inflation, marco, minimal, minimum, relevance
@@ -74,8 +74,8 @@ def cases(n: int = 12) -> Iterator[tuple[CellForest, tuple[int, ...]]]:
             return
 
 
-def remember(forest: CellForest, point: tuple[int, ...], answers: float = float("inf"), once: bool = False) -> Memory:
-    return Memory(forest, Giving(forest, answers, once), point, Stays(forest.label(point)))
+def remember(forest: CellForest, point: tuple[int, ...], answers: float = float("inf"), once: bool = False) -> Cache:
+    return Cache(forest, Giving(forest, answers, once), point, Stays(forest.label(point)))
 
 
 def ways_to_end(looks: int, answers: int) -> Iterator[tuple[float, float, bool]]:
@@ -95,12 +95,12 @@ def drained(found: Iterator[Any]) -> tuple[list[Any], bool]:
     return got, True
 
 
-def each_kind(memory: Memory) -> list[Any]:
-    order = range(memory.forest.n_features)
+def each_kind(cache: Cache) -> list[Any]:
+    order = range(cache.forest.n_features)
     return [
-        lambda: marco.enumerate_minimal(memory, order, "abductive"),
-        lambda: marco.enumerate_minimal(memory, order, "contrastive"),
-        lambda: diverse.different_changes(memory, order),
+        lambda: marco.enumerate_minimal(cache, order, "abductive"),
+        lambda: marco.enumerate_minimal(cache, order, "contrastive"),
+        lambda: diverse.different_changes(cache, order),
     ]
 
 
@@ -108,11 +108,11 @@ def each_kind(memory: Memory) -> list[Any]:
 def test_a_list_of_explanations_ends_early_with_an_error_and_never_by_itself(kind, clock):
     for forest, point in cases():
         ticks = clock()
-        memory = remember(forest, point)
-        everything, ended = drained(each_kind(memory)[kind]())
+        cache = remember(forest, point)
+        everything, ended = drained(each_kind(cache)[kind]())
         assert ended
         assert everything
-        asked = memory.tally.entailed + memory.tally.refuted
+        asked = cache.tally.entailed + cache.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             got, ended = drained(each_kind(remember(forest, point, answers, once))[kind]())
@@ -126,8 +126,8 @@ def test_the_kind_that_is_wanted_first_comes_first():
     for forest, point in cases():
         order = range(forest.n_features)
         for first, kind in (("abductive", minimal.Sufficient), ("contrastive", minimal.Change)):
-            memory = remember(forest, point)
-            assert type(next(marco.enumerate_minimal(memory, order, first))) is kind
+            cache = remember(forest, point)
+            assert type(next(marco.enumerate_minimal(cache, order, first))) is kind
 
 
 def test_what_is_said_of_features_at_the_deadline_is_true(clock):
@@ -135,19 +135,19 @@ def test_what_is_said_of_features_at_the_deadline_is_true(clock):
     for forest, point in cases():
         order = range(forest.n_features)
         ticks = clock()
-        memory = remember(forest, point)
-        whole = relevance.find_relevances(memory, order)
+        cache = remember(forest, point)
+        whole = relevance.find_relevances(cache, order)
         kinds = [whole.necessary.keys(), whole.relevant.keys(), whole.irrelevant]
-        assert sorted(itertools.chain(*kinds)) == sorted(memory.features)  # each is of one kind
+        assert sorted(itertools.chain(*kinds)) == sorted(cache.features)  # each is of one kind
         fewer = 0
-        asked = memory.tally.entailed + memory.tally.refuted
+        asked = cache.tally.entailed + cache.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             found = relevance.find_relevances(remember(forest, point, answers, once), order)
             assert found.necessary.keys() <= whole.necessary.keys()
             assert found.relevant.keys() <= whole.relevant.keys()
             assert found.irrelevant <= whole.irrelevant
-            fewer += not all(map(found.known, memory.features))
+            fewer += not all(map(found.known, cache.features))
         assert fewer > 0
         clock(0)
         at_once = relevance.find_relevances(remember(forest, point), order)
@@ -163,23 +163,23 @@ def test_a_minimum_at_the_deadline_is_a_set_that_does_with_a_bound_that_holds(ab
     for i, (forest, point) in enumerate(cases()):
         costs = dict(enumerate(np.random.default_rng(i).integers(1, 4, forest.n_features).tolist()))
 
-        def search(memory: Memory, costs=costs) -> tuple[Any, int]:
-            order = range(memory.forest.n_features)
+        def search(cache: Cache, costs=costs) -> tuple[Any, int]:
+            order = range(cache.forest.n_features)
             found: Any
             if abductive:
-                found = minimum.minimum_abductive(memory, order, costs)
+                found = minimum.minimum_abductive(cache, order, costs)
             else:
-                oracle = BruteOracle(memory.forest)
-                witness = Memory(memory.forest, oracle, memory.point, memory.claim).ask(frozenset())
-                found = minimum.minimum_contrastive(memory, order, costs, witness)
+                oracle = BruteOracle(cache.forest)
+                witness = Cache(cache.forest, oracle, cache.point, cache.claim).ask(frozenset())
+                found = minimum.minimum_contrastive(cache, order, costs, witness)
             return found.found, found.bound
 
         ticks = clock()
-        memory = remember(forest, point)
-        best, bound = search(memory)
+        cache = remember(forest, point)
+        best, bound = search(cache)
         assert best.status == "minimum"
         assert bound == sum(costs[f] for f in best.features)
-        asked = memory.tally.entailed + memory.tally.refuted
+        asked = cache.tally.entailed + cache.tally.refuted
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
             found, least = search(remember(forest, point, answers, once))
@@ -206,14 +206,14 @@ def test_what_was_widened_until_the_deadline_is_proved(clock):
     for forest, point in cases():
         order = list(range(forest.n_features))
         ticks = clock()
-        memory = remember(forest, point)
-        whole = inflation.widen(memory, memory.home, order)
+        cache = remember(forest, point)
+        whole = inflation.widen(cache, cache.home, order)
         assert whole.widest
-        asked = memory.tally.entailed + memory.tally.refuted
-        last = tuple(map(len, memory.home))
+        asked = cache.tally.entailed + cache.tally.refuted
+        last = tuple(map(len, cache.home))
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
-            found = inflation.widen(remember(forest, point, answers, once), memory.home, order)
+            found = inflation.widen(remember(forest, point, answers, once), cache.home, order)
             assert not found.widest
             assert all(set(a) <= set(b) for a, b in zip(found.domains, whole.domains, strict=True))
             last = tuple(map(len, found.domains))

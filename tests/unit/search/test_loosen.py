@@ -8,7 +8,7 @@ import numpy as np
 
 from generators import cell_forests, holds
 from oracles_for_tests import Giving
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Query, Refuted, Stays
 from treeproof.search.loosen import Chosen, Conditions
@@ -35,9 +35,9 @@ class Case:
     def enough(self, chosen: Chosen) -> bool:
         return holds(self.forest, Query(self.domains(chosen), self.claim))
 
-    def conditions(self, answers: float = float("inf")) -> tuple[Conditions, Memory]:
-        memory = Memory(self.forest, Giving(self.forest, answers), self.point, self.claim)
-        return Conditions(memory, self.features, self.domains), memory
+    def conditions(self, answers: float = float("inf")) -> tuple[Conditions, Cache]:
+        cache = Cache(self.forest, Giving(self.forest, answers), self.point, self.claim)
+        return Conditions(cache, self.features, self.domains), cache
 
 
 def cases(n: int = 25):
@@ -48,21 +48,21 @@ def cases(n: int = 25):
 def test_what_was_asked_before_changes_no_answer():
     remembered = 0
     for case in cases():
-        conditions, memory = case.conditions()
+        conditions, cache = case.conditions()
         every = [frozenset(s) for n in range(4) for s in itertools.combinations(range(len(case.features)), n)]
         for chosen in every:
-            before = memory.tally.remembered
-            asked = memory.tally.entailed + memory.tally.refuted
+            before = cache.tally.remembered
+            asked = cache.tally.entailed + cache.tally.refuted
             answer = conditions.ask(chosen)
             assert isinstance(answer, Entailed) == case.enough(chosen)
             if isinstance(answer, Refuted):
                 inside = zip(answer.witness, case.domains(chosen), strict=True)
                 assert all(cell in domain for cell, domain in inside)
-            new = memory.tally.entailed + memory.tally.refuted - asked
-            assert memory.tally.remembered - before == 1 - new
+            new = cache.tally.entailed + cache.tally.refuted - asked
+            assert cache.tally.remembered - before == 1 - new
             assert conditions.ask(chosen) == answer
-            assert memory.tally.remembered - before == 2 - new  # the second time it is known for sure
-        remembered += memory.tally.remembered
+            assert cache.tally.remembered - before == 2 - new  # the second time it is known for sure
+        remembered += cache.tally.remembered
     assert remembered > 100
 
 
@@ -74,9 +74,9 @@ def test_as_many_as_possible_are_dropped_in_the_order():
             for condition in order:
                 if case.enough(expected - {condition}):
                     expected -= {condition}
-            conditions, memory = case.conditions()
+            conditions, cache = case.conditions()
             assert conditions.drop(case.tight, [1, *order, 3]) == (expected, True)
-            asked = memory.tally.entailed + memory.tally.refuted
+            asked = cache.tally.entailed + cache.tally.refuted
             for answers in range(asked):
                 kept, ended = case.conditions(answers)[0].drop(case.tight, order)
                 assert not ended
@@ -93,9 +93,9 @@ def test_each_is_exchanged_for_its_looser_ones_where_that_is_enough():
         for condition, instead in case.looser.items():
             if case.enough(expected - {condition} | instead):
                 expected = expected - {condition} | instead
-        conditions, memory = case.conditions()
+        conditions, cache = case.conditions()
         assert conditions.exchange(case.tight, {1: frozenset(), **case.looser}) == (expected, True)
-        asked = memory.tally.entailed + memory.tally.refuted
+        asked = cache.tally.entailed + cache.tally.refuted
         for answers in range(asked):
             kept, ended = case.conditions(answers)[0].exchange(case.tight, case.looser)
             assert not ended

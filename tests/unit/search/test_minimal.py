@@ -1,4 +1,4 @@
-"""Deletion with rules between features, what it takes from memory, and what it says it rests on."""
+"""Deletion with rules between features, what it takes from the cache, and what it says it rests on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators import cell_forests, random_clauses
 from treeproof.model.build import build_forest, leaf, split
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Never, Query, Refuted, Stays, Unknown, violates
 from treeproof.search.minimal import _put_back, abductive, contrastive
@@ -43,10 +43,10 @@ def test_an_explanation_names_the_rules_that_its_proof_used(native):
     forest = replace(forest, n_cells=(*forest.n_cells, 2), ordered=(*forest.ordered, True))
     point, claim = (1, 1, 1, 1), Stays(1)
     oracle = NativeOracle(forest, tabulate=False) if native else BruteOracle(forest)
-    found = abductive(Memory(forest, oracle, point, claim), [3, 2, 1, 0])
+    found = abductive(Cache(forest, oracle, point, claim), [3, 2, 1, 0])
     assert (found.features, found.status) == ({0}, "minimal")
     assert 1 in found.clauses
-    late = abductive(Memory(forest, Silent(), point, claim), [3, 2, 1, 0])
+    late = abductive(Cache(forest, Silent(), point, claim), [3, 2, 1, 0])
     assert (late.features, late.status, late.clauses) == ({0, 1, 2, 3}, "sound", frozenset())
 
 
@@ -67,8 +67,8 @@ def test_changes_are_minimal_and_keep_the_rules():
             continue
         start = flips[rng.integers(len(flips))]
         order = rng.permutation(forest.n_features).tolist()
-        memory = Memory(forest, BruteOracle(forest), point, claim)
-        found = contrastive(memory, order, Refuted(start, forest.label(start)))
+        cache = Cache(forest, BruteOracle(forest), point, claim)
+        found = contrastive(cache, order, Refuted(start, forest.label(start)))
         assert found.features in ways
         assert not any(way < found.features for way in ways)
         assert forest.allows(found.witness.witness)
@@ -79,24 +79,24 @@ def test_changes_are_minimal_and_keep_the_rules():
 @pytest.mark.parametrize("native", [True, False])
 def test_a_feature_is_put_back_without_a_question_where_that_is_sure(native):
     forest = sum_of("a", "b", "c")
-    memory = Memory(forest, NativeOracle(forest) if native else BruteOracle(forest), (1, 1, 1), Stays(1))
+    cache = Cache(forest, NativeOracle(forest) if native else BruteOracle(forest), (1, 1, 1), Stays(1))
     witness = Refuted((0, 0, 0), 0)
-    assert _put_back(memory, witness, 1) == Refuted((0, 1, 0), 0)
-    assert memory.tally.remembered == 1
-    assert _put_back(memory, Refuted((0, 1, 0), 0), 1) == Refuted((0, 1, 0), 0)
-    assert memory.tally.remembered == 2
-    assert _put_back(memory, Refuted((0, 1, 0), 0), 0) is None
-    assert memory.tally.remembered == 2
-    target = Memory(forest, BruteOracle(forest), (1, 1, 1), Never(0))
+    assert _put_back(cache, witness, 1) == Refuted((0, 1, 0), 0)
+    assert cache.tally.remembered == 1
+    assert _put_back(cache, Refuted((0, 1, 0), 0), 1) == Refuted((0, 1, 0), 0)
+    assert cache.tally.remembered == 2
+    assert _put_back(cache, Refuted((0, 1, 0), 0), 0) is None
+    assert cache.tally.remembered == 2
+    target = Cache(forest, BruteOracle(forest), (1, 1, 1), Never(0))
     assert _put_back(target, witness, 1) == Refuted((0, 1, 0), 0)
     ruled = sum_of("a", "b", "c", clauses=(((0, range(1, 2)), (1, range(1))),))  # a above 0, or b not
-    assert _put_back(Memory(ruled, BruteOracle(ruled), (1, 1, 1), Stays(1)), witness, 1) is None
+    assert _put_back(Cache(ruled, BruteOracle(ruled), (1, 1, 1), Stays(1)), witness, 1) is None
 
 
 def test_sums_that_may_be_rounded_are_left_to_the_oracle():
     trees = [split(name, 0, leaf([0.7, 0.3]), leaf([0.3, 0.7])) for name in "abc"]
     forest = discretise(declare(build_forest(trees, columns=list("abc"), classes=[0, 1], vote="mean")))
     assert forest.band > 0
-    memory = Memory(forest, BruteOracle(forest), (1, 1, 1), Stays(1))
-    assert _put_back(memory, Refuted((0, 0, 0), 0), 1) is None
-    assert _put_back(memory, Refuted((0, 1, 0), 0), 1) is not None  # nothing to put back
+    cache = Cache(forest, BruteOracle(forest), (1, 1, 1), Stays(1))
+    assert _put_back(cache, Refuted((0, 0, 0), 0), 1) is None
+    assert _put_back(cache, Refuted((0, 1, 0), 0), 1) is not None  # nothing to put back

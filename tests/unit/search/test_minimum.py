@@ -46,9 +46,9 @@ def test_a_cheapest_set_is_found_and_one_that_was_known_is_kept_if_none_is_cheap
         def cost(features: frozenset[int], costs=costs) -> int:
             return sum(costs[f] for f in features)
 
-        memory: Any = SimpleNamespace(deadline=None, features=frozenset(range(N)))
+        cache: Any = SimpleNamespace(deadline=None, features=frozenset(range(N)))
         first = shrink(frozenset(range(N)))
-        minimum = _minimum(memory, range(N), costs, first, shrink, missed)
+        minimum = _minimum(cache, range(N), costs, first, shrink, missed)
         found, bound = minimum.found, minimum.bound
         assert all(found.features & other.features for other in minimum.others)
         subsets = (frozenset(s) for n in range(N + 1) for s in itertools.combinations(range(N), n))

@@ -13,7 +13,7 @@ import pytest
 from generators import cell_forests, random_clauses
 from oracles_for_tests import Giving
 from treeproof.oracles.native import NativeOracle
-from treeproof.query.cache import Memory
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Stays
 from treeproof.search import most_general as general
@@ -30,9 +30,9 @@ class Case:
     points: dict[Cells, int]
     others: list[Cells]
 
-    def memory(self, answers: float = float("inf"), native: bool = False) -> Memory:
+    def cache(self, answers: float = float("inf"), native: bool = False) -> Cache:
         oracle = NativeOracle(self.forest) if native else Giving(self.forest, answers)
-        return Memory(self.forest, oracle, self.home, Stays(self.forest.label(self.home)))
+        return Cache(self.forest, oracle, self.home, Stays(self.forest.label(self.home)))
 
     def violates(self, point: Cells) -> bool:
         return self.forest.allows(point) and self.forest.label(point) != self.forest.label(self.home)
@@ -84,7 +84,7 @@ def cases(n: int) -> Iterator[Case]:
 def test_no_box_covers_more(native):
     partly = 0
     for case in cases(30):
-        found = most_general(case.memory(native=native), case.points, case.others)
+        found = most_general(case.cache(native=native), case.points, case.others)
         best = case.best()
         assert (found.covered, found.bound) == (best, best)
         inside = list(itertools.product(*found.domains))
@@ -97,17 +97,17 @@ def test_no_box_covers_more(native):
 def test_a_box_at_the_deadline_is_right_and_its_bound_holds(monkeypatch):
     late = 0
     for case in cases(25):
-        memory = case.memory()
-        best = most_general(memory, case.points, case.others).covered
-        for answers in range(memory.tally.entailed + memory.tally.refuted):
-            found = most_general(case.memory(answers), case.points, case.others)
+        cache = case.cache()
+        best = most_general(cache, case.points, case.others).covered
+        for answers in range(cache.tally.entailed + cache.tally.refuted):
+            found = most_general(case.cache(answers), case.points, case.others)
             assert found.covered <= best <= found.bound
             assert not any(map(case.violates, itertools.product(*found.domains)))
             late += found.covered < found.bound
         for looks in range(12):
             ticks = iter(range(1000))
             monkeypatch.setattr(general, "expired", lambda deadline, t=ticks, n=looks: next(t) >= n)
-            found = most_general(case.memory(), case.points, case.others)
+            found = most_general(case.cache(), case.points, case.others)
             assert found.covered <= best <= found.bound
         monkeypatch.undo()
     assert late > 20
@@ -116,7 +116,7 @@ def test_a_box_at_the_deadline_is_right_and_its_bound_holds(monkeypatch):
 def test_counterexamples_are_moved_towards_home():
     moved = 0
     for case in cases(25):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         for point in itertools.product(*map(range, case.forest.n_cells)):
             if not case.violates(point):
                 continue
@@ -133,7 +133,7 @@ def test_hulls_and_what_reaches_a_target():
     for case in cases(25):
         if not case.points:
             continue
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         every = np.array(list(itertools.product(*map(range, case.forest.n_cells))))
         points, rng = list(case.points), np.random.default_rng(0)
         for _ in range(4):
@@ -164,7 +164,7 @@ def test_hulls_and_what_reaches_a_target():
 def test_points_are_given_up_where_that_costs_least():
     given_up = 0
     for case in cases(30):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         everything = np.arange(len(case.points))
         for point in itertools.product(*map(range, case.forest.n_cells)):
             if not case.violates(point):
@@ -187,7 +187,7 @@ def test_points_are_given_up_where_that_costs_least():
 def test_points_that_no_box_covers_are_left_out():
     fewer = 0
     for case in cases(25):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         alive = set(search._screen().tolist())
         for i, point in enumerate(case.points):
             corners = (
@@ -204,7 +204,7 @@ def test_screening_asks_about_what_is_open_and_ends_when_many_in_a_row_could_be_
     monkeypatch.setattr(general, "_SCREENED", 2)
     early = 0
     for case in cases(40):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         points, fine, settled = np.array(list(case.points), dtype=int), [], set()
 
         def refute(kept, real=search._refute, search=search, points=points, fine=fine, settled=settled):
@@ -235,7 +235,7 @@ def test_a_choice_avoids_counterexamples_and_loses_as_little_as_possible(weights
         weight = rng.integers(1, weights + 1, len(points))
         bad = [p for p in itertools.product(*map(range, case.forest.n_cells)) if case.violates(p)]
         chosen = [bad[i] for i in rng.integers(0, len(bad), 3)] if bad else []
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         if not 0 < len(points) <= 8:
             continue
         best = max(
@@ -244,7 +244,7 @@ def test_a_choice_avoids_counterexamples_and_loses_as_little_as_possible(weights
             for kept in itertools.combinations(range(len(points)), n)
             if not any(search._inside(np.array([p]), np.array(kept, dtype=int))[0] for p in chosen)
         )
-        with _Choice(case.memory(), points, weight) as choice:
+        with _Choice(case.cache(), points, weight) as choice:
             assert choice.bound == weight.sum()
             for point in chosen:
                 choice.avoid(np.array(point))
@@ -259,11 +259,11 @@ def test_a_choice_avoids_counterexamples_and_loses_as_little_as_possible(weights
 def test_of_equally_good_boxes_the_first_is_kept():
     compared = 0
     for case in cases(40):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         alone = [i for i in search._screen().tolist() if search._value(np.array([i])) > search._covered]
         for i, j in itertools.combinations(alone, 2):
             if search._value(np.array([i])) == search._value(np.array([j])):
-                search = _Search(case.memory(), case.points, case.others)
+                search = _Search(case.cache(), case.points, case.others)
                 assert search._improve(np.array([i])) == search._improve(np.array([j])) == []
                 assert search._best.tolist() == [i]
                 compared += 1
@@ -273,7 +273,7 @@ def test_of_equally_good_boxes_the_first_is_kept():
 def test_a_known_counterexample_that_changes_least_is_learned_first(monkeypatch):
     learned = []
     for case in cases(60):
-        search = _Search(case.memory(), case.points, case.others)
+        search = _Search(case.cache(), case.points, case.others)
         monkeypatch.setattr(search, "_learn", lambda point: learned.append(point.tolist()) or point)
         everything = np.arange(len(case.points))
         inside = [p for p in case.others if search._inside(np.array([p]), everything)[0]]

@@ -242,7 +242,7 @@ class _Asks:
         try:
             x = part(row)
             asked = self.explainer if self.within is None else self.explainer.around(x, self.within)
-            asked._setting.instance(x)
+            asked._context.instance(x)
         except TreeproofError as error:
             return ReportedRow(row, error=error)
         self.space = asked.space
