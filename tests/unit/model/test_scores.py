@@ -220,7 +220,7 @@ def test_bad_statements_are_refused_by_name():
     named = DecisionTreeClassifier(max_depth=2).fit(X, np.where(TWO == "yes", "uncertain", "sure"))
     with pytest.raises(tp.InputError, match="no class may be called 'uncertain'"):
         tp.Explainer(named, confidence=0.9)
-    with pytest.raises(tp.InputError, match="needs a classifier of two classes"):
+    with pytest.raises(tp.InputError, match="needs a classifier with two classes"):
         tp.Explainer(model, threshold=0.5)
 
 
