@@ -22,13 +22,15 @@ def compiler() -> str | None:
 def test_every_layer_agrees_with_enumeration(tmp_path):
     program = tmp_path / "test_core"
     sources = [path for path in sorted(CORE.glob("*.cpp")) if path.name != "binding.cpp"]
+    tests = tmp_path / "tests.cpp"  # in one piece they compile several times faster
+    tests.write_text("".join(f'#include "{path}"\n' for path in sorted((CORE / "tests").glob("*.cpp"))))
     command = [
         compiler(),
         "-std=c++20",
         "-O2",
         "-ffp-contract=off",
         *sources,
-        *sorted((CORE / "tests").glob("*.cpp")),
+        tests,
         "-o",
         program,
     ]
