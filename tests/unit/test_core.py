@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CORE = Path(__file__).parents[2] / "core"
 N_CASES = 25_000
 

@@ -192,7 +192,7 @@ def test_html_is_escaped():
         (lambda e: e.abductive([1, 2, 3, np.inf]), "finite float32"),
         (lambda e: e.abductive([1, 2, 3, "x"]), "must be a number"),
         (lambda e: e.abductive([]), "must have 4 values"),
-        (lambda e: e.abductive(np.zeros((2, 4))), "One row"),
+        (lambda e: e.abductive(np.zeros((2, 4))), "one row must be given"),
         (lambda e: e.abductive([1, 2, 3, 4], order="random"), "'order' parameter"),
         (lambda e: e.abductive([1, 2, 3, 4], prefer=["petal"]), "must be one of"),
         (lambda e: e.abductive([1, 2, 3, 4], prefer="petal"), "list of names"),

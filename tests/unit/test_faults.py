@@ -19,6 +19,8 @@ from sklearn.ensemble import RandomForestClassifier
 import treeproof as tp
 from treeproof.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 X, Y = load_iris(return_X_y=True)
 
 

@@ -14,6 +14,8 @@ from sklearn.ensemble import RandomForestClassifier
 import treeproof as tp
 from generators import hard_forest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def hard():

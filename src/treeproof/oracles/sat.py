@@ -61,6 +61,7 @@ class SatOracle:
     Examples
     --------
     >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.cells import discretise
     >>> from treeproof.query.oracle import Stays, fix
     >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()
@@ -242,6 +243,7 @@ def to_dimacs(
     Examples
     --------
     >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.cells import discretise
     >>> from treeproof.query.oracle import Stays
     >>> from treeproof.space.declare import declare
     >>> space = declare(heart_disease()[0])

@@ -67,6 +67,7 @@ class SmtOracle:
     Examples
     --------
     >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.cells import discretise
     >>> from treeproof.query.oracle import fix
     >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()
@@ -268,6 +269,7 @@ def to_smtlib(
     Examples
     --------
     >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.cells import discretise
     >>> from treeproof.query.oracle import fix
     >>> from treeproof.space.declare import declare
     >>> forest, patient = heart_disease()

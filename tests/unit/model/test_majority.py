@@ -15,6 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treeproof.errors import InputError
 from treeproof.model.majority import MajorityForestClassifier
 
+pytestmark = pytest.mark.slow
+
 
 def noisy(n_classes: int = 3, *, seed: int = 0, n_rows: int = 300) -> tuple[np.ndarray, np.ndarray]:
     """Data with many close votes."""

@@ -24,6 +24,8 @@ from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
 from treeproof.space.declare import declare
 
+pytestmark = pytest.mark.slow
+
 # Options of the oracle, and the number of random forests that it is tried on with them.
 OPTIONS: list[tuple[dict[str, Any], int]] = [
     ({}, 700),

@@ -25,6 +25,8 @@ from treeproof.query.oracle import Answer, Entailed, Never, Query, Refuted, Stay
 from treeproof.query.scores import rounding_error
 from treeproof.space.declare import declare
 
+pytestmark = pytest.mark.slow
+
 
 def check(forest: CellForest, query: Query, answer: Answer) -> None:
     """The answer is that of enumeration, and its core or witness is right."""

@@ -37,6 +37,8 @@ from treeproof.model.floats import FLOAT32, FLOATS
 from treeproof.model.forest import Forest
 from treeproof.proof import certificate as certificate_module
 
+pytestmark = pytest.mark.slow
+
 CHECKER = Path(check_module.__file__)
 Document = dict[str, Any]
 

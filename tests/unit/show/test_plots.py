@@ -23,6 +23,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 HOSTILE = "<script>alert('$x_1$ & \"y\"')</script>\n\u202e"
 

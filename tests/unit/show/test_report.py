@@ -35,6 +35,8 @@ from treeproof.cli import main
 from treeproof.model.files import save_model
 from treeproof.show.report import report as reporting
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<script>alert('x & \"y\"')</script><!-- --> 中\u202e"
 VOID = {"meta", "br", "link", "img", "hr"}
 

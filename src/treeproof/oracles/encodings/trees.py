@@ -39,6 +39,7 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
     Both passes rely on children lying behind their parents, so that trees of any depth need no recursion.
 
     >>> from treeproof.model.examples import heart_disease
+    >>> from treeproof.query.cells import discretise
     >>> from treeproof.space.declare import declare
     >>> first, *_ = outlines(discretise(declare(heart_disease()[0])))
     >>> [(split.feature, split.cut) for split in first.splits], first.votes

@@ -14,6 +14,8 @@ from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.importers import import_model
 from treeproof.model.importers.selfcheck import boundary_rows, decoded
 
+pytestmark = pytest.mark.slow
+
 FRAME, TARGET = mixed_data()
 FRAME = FRAME.astype({"sex": "category", "weight": "category"})
 SMALL = {"max_iter": 10, "max_leaf_nodes": 8, "random_state": 0, "min_samples_leaf": 5}

@@ -54,6 +54,8 @@ from treeproof.model.importers.pieces import Pieces
 from treeproof.model.importers.selfcheck import boundary_rows
 from treeproof.model.rows import is_missing
 
+pytestmark = pytest.mark.slow
+
 NUMERIC = ["age", "bmi", "bp", "s5", "s6"]
 NAMED = ["sex", "weight"]
 FRAME, SCORES = mixed_data(n=160)
