@@ -31,7 +31,7 @@ from sklearn import compose, datasets, ensemble, impute, linear_model, pipeline,
 
 import treeproof as tp
 
-RENAMED: dict[str, str] = {"rereasoned": "reason_changed"}
+RENAMED: dict[str, str] = {"numbers": "dtype", "rereasoned": "reason_changed"}
 """Keys of `to_dict`, as they were when the file was written, to what they are called now."""
 
 TIMES = ("seconds", "longest_entailed", "longest_refuted")
@@ -232,7 +232,7 @@ def ask_briefly(ask: Asked, explainer: tp.Explainer, X: Any, i: int) -> None:
 
 
 def random_forest(
-    rng: np.random.Generator, *, vote: str, n_classes: int, colours: bool, missing: bool, numbers: str
+    rng: np.random.Generator, *, vote: str, n_classes: int, colours: bool, missing: bool, dtype: str
 ) -> tp.Forest:
     """Five trees of depth three over six columns, with few different thresholds, so that they repeat."""
     columns = [tp.Column(f"c{j}", missing="expected" if missing else "never") for j in range(6)]
@@ -257,7 +257,7 @@ def random_forest(
         return tp.split(name, threshold, node(level - 1), node(level - 1), missing=sides[name])
 
     trees = [node(3) for _ in range(int(rng.integers(3, 8)))]
-    return tp.build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, numbers=numbers)
+    return tp.build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, dtype=dtype)
 
 
 def by_hand(seed: int, **options: Any) -> Case:
@@ -270,7 +270,7 @@ def by_hand(seed: int, **options: Any) -> Case:
         n_classes=int(rng.integers(2, 5)),
         colours=colours,
         missing=missing,
-        numbers="float64" if seed % 5 == 4 else "float32",
+        dtype="float64" if seed % 5 == 4 else "float32",
     )
     rows = [rng.choice([-3.0, -2.0, 0.0, 0.1, 0.25, 0.3, 0.5, 1.0, 1.0 + 1e-12, 2.0], 6).tolist() for _ in range(30)]
     kinds: dict[str, str] = {}

@@ -144,7 +144,7 @@ def random_case(rng: np.random.Generator) -> tuple[tp.Explainer, list[Any]]:
         depth=int(rng.integers(1, 5)),
         categorical=bool(rng.random() < 0.3),
         missing=bool(rng.random() < 0.3),
-        numbers="float64" if rng.random() < 0.4 else "float32",
+        dtype="float64" if rng.random() < 0.4 else "float32",
     )
     return tp.Explainer(forest, tabulate=False), [random_row(rng, forest) for _ in range(2)]
 

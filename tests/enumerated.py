@@ -210,7 +210,7 @@ def random_world(seed: int, *, plain: bool = False, **shape: Any) -> World:
         "n_trees": int(rng.integers(1, 8)),
         "categorical": bool(rng.random() < 0.3),
         "missing": bool(rng.random() < 0.7),
-        "numbers": "float64" if rng.random() < 0.5 else "float32",
+        "dtype": "float64" if rng.random() < 0.5 else "float32",
         **shape,
     }
     forest = random_forest(rng, **options)

@@ -11,7 +11,7 @@ import numpy as np
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
-from treeproof.model.floats import FLOATS, Numbers
+from treeproof.model.floats import FLOATS, FloatName
 from treeproof.model.forest import Forest
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Claim, Never, Query, Stays, violates
@@ -32,7 +32,7 @@ def random_forest(
     depth: int = 3,
     categorical: bool = False,
     missing: bool = False,
-    numbers: Numbers = "float32",
+    dtype: FloatName = "float32",
 ) -> Forest:
     """A forest with few different thresholds (so that they repeat), ties, single-leaf trees and near-tied values."""
     columns = [Column(f"c{j}", missing="expected" if missing else "never") for j in range(n_columns)]
@@ -62,12 +62,12 @@ def random_forest(
         return split(name, float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1), missing=side)
 
     trees = [node(depth) for _ in range(n_trees)]
-    return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, numbers=numbers, sums=sums)
+    return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, dtype=dtype, sums=sums)
 
 
 def random_sums(rng: np.random.Generator, n_classes: int) -> Sums:
     """Sums that start from near-tied values, cut where sums often lie, or taken through a softmax."""
-    numbers: Numbers = "float32" if rng.random() < 0.5 else "float64"
+    numbers: FloatName = "float32" if rng.random() < 0.5 else "float64"
     cut = rng.random() < 0.5
     start = tuple(FLOATS[numbers].round(v) for v in rng.choice(NEAR_TIES, 1 if cut else n_classes))
     if not cut:
@@ -148,7 +148,7 @@ def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) ->
                     n_trees=int(rng.integers(1, 8)),
                     categorical=bool(rng.random() < 0.3),
                     missing=vote == "sum" and bool(rng.random() < 0.5),
-                    numbers="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
+                    dtype="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
                     **shape,
                 )
             )

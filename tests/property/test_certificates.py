@@ -44,7 +44,7 @@ def checked(explainer: tp.Explainer, row: Any) -> int:
         except CheckError as error:
             # The one limit: float32 sums so close that only the library's own exponential can tell.
             sums = explainer.forest.sums
-            if sums is None or not sums.softmax or sums.numbers != "float32" or NEAR_TIE not in str(error):
+            if sums is None or not sums.softmax or sums.dtype != "float32" or NEAR_TIE not in str(error):
                 raise
             continue
         assert len(about.conditions) == len(result.features)
@@ -72,7 +72,7 @@ def test_forests_of_every_vote_with_missing_values_and_categories(vote):
             n_trees=int(rng.integers(1, 9)),
             categorical=bool(rng.random() < 0.3),
             missing=bool(rng.random() < 0.4),
-            numbers="float64" if rng.random() < 0.4 else "float32",
+            dtype="float64" if rng.random() < 0.4 else "float32",
         )
         n += checked(tp.Explainer(forest, tabulate=bool(rng.random() < 0.2)), random_row(rng, forest))
     assert n > 150
@@ -125,7 +125,7 @@ def test_statements_about_scores_and_probabilities():
 def a_score(rng: np.random.Generator) -> tp.Forest:
     """A regressor of three columns whose sums are often where they are cut."""
     sums = random_sums(rng, 1)
-    sums = Sums(sums.start[:1], sums.numbers, divisor=float(rng.choice([1, 3, 0.7])), cuts=())
+    sums = Sums(sums.start[:1], sums.dtype, divisor=float(rng.choice([1, 3, 0.7])), cuts=())
 
     def node(depth: int) -> Any:
         if depth == 0:
@@ -143,7 +143,7 @@ def test_near_ties_leave_few_softmax_certificates_open():
     for seed in range(260):
         rng = np.random.default_rng([seed, 11])
         forest = random_forest(rng, vote="sum", n_trees=6)
-        if not (forest.sums and forest.sums.softmax and forest.sums.numbers == "float32"):
+        if not (forest.sums and forest.sums.softmax and forest.sums.dtype == "float32"):
             continue
         certificate = tp.Explainer(forest, tabulate=False).abductive(random_row(rng, forest)).certificate()
         tried += 1

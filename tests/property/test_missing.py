@@ -34,7 +34,7 @@ def test_cells_tell_everything_that_the_forest_sees(seed):
         vote=str(rng.choice(["majority", "mean", "sum"])),
         categorical=bool(rng.random() < 0.3),
         missing=True,
-        numbers=str(rng.choice(["float32", "float64"])),
+        dtype=str(rng.choice(["float32", "float64"])),
     )
     space = declare(forest)
     cells = discretise(space)
@@ -99,7 +99,7 @@ def three_ways(**options) -> tp.Explainer:
         classes=["low", "high"],
         vote="sum",
         sums=Sums((0.0,), cuts=(0.75,)),
-        numbers="float64",
+        dtype="float64",
     )
     return tp.Explainer(forest, **options)
 
@@ -139,7 +139,7 @@ def test_a_missing_value_that_goes_as_a_number_does_leaves_the_feature_ordered(w
         classes=["low", "high"],
         vote="sum",
         sums=Sums((0.0,), cuts=(-0.5,)),
-        numbers="float64",
+        dtype="float64",
     )
     for declared in (
         {},

@@ -14,7 +14,7 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.model.columns import LEAF, Column, Label
 from treeproof.model.decision import Sums, Vote
-from treeproof.model.floats import Numbers
+from treeproof.model.floats import FloatName
 from treeproof.model.forest import Forest
 
 
@@ -81,7 +81,7 @@ def build_forest(
     classes: Sequence[Label],
     vote: Vote = "majority",
     importances: Sequence[float] | None = None,
-    numbers: Numbers = "float32",
+    dtype: FloatName = "float32",
     sums: Sums | None = None,
 ) -> Forest:
     """Return the forest of the given trees.
@@ -98,7 +98,7 @@ def build_forest(
         The decision rule.
     importances
         Importance of each column; by default the share of splits on it.
-    numbers
+    dtype
         The float type to which inputs are rounded.
     sums
         With vote ``"sum"``: how sums of leaf values become a label. With cuts, a leaf has one value.
@@ -138,7 +138,7 @@ def build_forest(
         importances=np.array(splits / max(1, splits.sum()) if importances is None else importances),
         vote=vote,
         missing_left=np.array(writer.missing_left, dtype=np.bool_),
-        numbers=numbers,
+        dtype=dtype,
         sums=sums,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treeproof.errors import InputError
-from treeproof.model.floats import FLOATS, Floats, Numbers
+from treeproof.model.floats import FLOATS, FloatName, Floats
 
 Vote = Literal["majority", "mean", "sum"]
 
@@ -19,7 +19,7 @@ class Sums:
     ----------
     start
         The initial value of each sum, before the first tree.
-    numbers
+    dtype
         The float type in which the model adds.
     divisor
         What the final sums are divided by.
@@ -31,7 +31,7 @@ class Sums:
     """
 
     start: tuple[float, ...]
-    numbers: Numbers = "float64"
+    dtype: FloatName = "float64"
     divisor: float = 1.0
     cuts: tuple[float, ...] | None = None
     softmax: bool = False
@@ -39,7 +39,7 @@ class Sums:
     @property
     def floats(self) -> Floats:
         """The float type in which the model adds."""
-        return FLOATS[self.numbers]
+        return FLOATS[self.dtype]
 
 
 def check_vote(vote: Any) -> None:

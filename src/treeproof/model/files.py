@@ -76,12 +76,12 @@ def forest_to_json(forest: Forest) -> str:
         "threshold": _hex(forest.threshold),
         "values": [_hex(values) for values in forest.values],
         "missing_left": np.flatnonzero(forest.missing_left).tolist(),
-        "numbers": forest.numbers,
+        "numbers": forest.dtype,
         "sums": None
         if forest.sums is None
         else {
             "start": _hex(np.array(forest.sums.start)),
-            "numbers": forest.sums.numbers,
+            "numbers": forest.sums.dtype,
             "divisor": forest.sums.divisor.hex(),
             "cuts": None if forest.sums.cuts is None else _hex(np.array(forest.sums.cuts)),
             "softmax": forest.sums.softmax,
@@ -134,7 +134,7 @@ def _forest(document: Any) -> Forest:
             threshold=np.array(_unhex(document["threshold"])),
             values=np.array([_unhex(values) for values in document["values"]]),
             missing_left=_places(document.get("missing_left", []), len(document["feature"])),
-            numbers=document.get("numbers", "float32"),
+            dtype=document.get("numbers", "float32"),
             sums=_sums(document.get("sums")),
             **{name: np.array(_integers(document[name])) for name in _INTEGERS},
         )

@@ -13,14 +13,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Numbers = Literal["float32", "float64"]
+FloatName = Literal["float32", "float64"]
 
 
 @dataclass(frozen=True, slots=True)
 class Floats:
     """One float type."""
 
-    name: Numbers
+    name: FloatName
     dtype: type[Any]
     largest: float
     fine: int

@@ -18,7 +18,7 @@ from treeproof import _core
 from treeproof.errors import ForestFormatError, InputError
 from treeproof.model.columns import LEAF, BoolArray, Column, FloatArray, IntArray, Label, Rows
 from treeproof.model.decision import Sums, Vote, check_vote
-from treeproof.model.floats import FLOATS, Floats, Numbers
+from treeproof.model.floats import FLOATS, FloatName, Floats
 from treeproof.model.rows import as_rows
 from treeproof.model.validate import validate
 
@@ -56,7 +56,7 @@ class Forest:
         ``"sum"``: leaf values are added in tree order, as `sums` says.
     missing_left
         Per node, whether a missing value goes left.
-    numbers
+    dtype
         The float type to which inputs are rounded before they are compared.
     sums
         With ``"sum"``: how sums become a label.
@@ -82,12 +82,12 @@ class Forest:
     importances: FloatArray
     vote: Vote
     missing_left: BoolArray = None  # type: ignore[assignment]  # None: all False
-    numbers: Numbers = "float32"
+    dtype: FloatName = "float32"
     sums: Sums | None = None
 
     def __post_init__(self) -> None:
-        if self.numbers not in FLOATS:
-            raise ForestFormatError(f"'numbers' must be one of {list(FLOATS)}. Got {self.numbers!r}.")
+        if self.dtype not in FLOATS:
+            raise ForestFormatError(f"'dtype' must be one of {list(FLOATS)}. Got {self.dtype!r}.")
         if self.missing_left is None:
             object.__setattr__(self, "missing_left", np.zeros(len(np.atleast_1d(self.feature)), dtype=np.bool_))
         for name, dtype in _ARRAYS.items():
@@ -121,7 +121,7 @@ class Forest:
     @property
     def floats(self) -> Floats:
         """The float type to which inputs are rounded."""
-        return FLOATS[self.numbers]
+        return FLOATS[self.dtype]
 
     @property
     def n_trees(self) -> int:
@@ -187,7 +187,7 @@ class Forest:
         if self.decision.cuts is not None:
             return np.searchsorted(self.decision.cuts, total[:, 0], side="right")
         if self.decision.softmax:
-            single = self.decision.numbers == "float32"
+            single = self.decision.dtype == "float32"
             return np.array(_core.softmax_labels(total.astype(np.float64), single), dtype=np.intp)
         return np.argmax(total, axis=1)
 
@@ -251,7 +251,7 @@ class Forest:
             and self.classes.dtype == other.classes.dtype
             and self.classes.tolist() == other.classes.tolist()
             and (self.subsets, self.columns, self.vote) == (other.subsets, other.columns, other.vote)
-            and (self.numbers, self.sums) == (other.numbers, other.sums)
+            and (self.dtype, self.sums) == (other.dtype, other.sums)
         )
 
     __hash__ = object.__hash__

@@ -118,10 +118,10 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
         require(forest.vote != "sum", "A forest with vote 'sum' must have 'sums'. Got none.")
         return forest.n_classes
     require(forest.vote == "sum", f"Only a forest with vote 'sum' may have 'sums'. Got vote {forest.vote!r}.")
-    require(sums.numbers in FLOATS, f"'numbers' of the sums must be one of {list(FLOATS)}. Got {sums.numbers!r}.")
+    require(sums.dtype in FLOATS, f"'dtype' of the sums must be one of {list(FLOATS)}. Got {sums.dtype!r}.")
     require(
         0 < sums.floats.round(sums.divisor) < math.inf,
-        f"'divisor' must be a positive {sums.numbers} number. Got {sums.divisor!r}.",
+        f"'divisor' must be a positive {sums.dtype} number. Got {sums.divisor!r}.",
     )
     n_sums = forest.n_classes if sums.cuts is None else 1
     require(
@@ -141,6 +141,6 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
         same = np.array_equal(exact.astype(sums.floats.dtype).astype(np.float64), exact)
     require(
         same,
-        f"Leaf values and 'start' must be exact {sums.numbers} numbers, the type in which the model adds.",
+        f"Leaf values and 'start' must be exact {sums.dtype} numbers, the type in which the model adds.",
     )
     return n_sums

@@ -69,7 +69,7 @@ class PlainOracle:
                 unit=unit,
                 vote=source.vote,
                 start=list(sums.start),
-                single=sums.numbers == "float32",
+                single=sums.dtype == "float32",
                 divisor=sums.divisor,
                 cuts=None if sums.cuts is None else list(sums.cuts),
                 softmax=sums.softmax,

@@ -191,7 +191,7 @@ def _exponent(forest: Forest, limit: int) -> int:
     if forest.decision.cuts is not None:
         largest = (2 * largest + 1) * max(1, forest.n_classes - 1)
     exponent = 0
-    while largest * 2 ** (exponent + 1) <= limit and exponent < LARGEST_EXPONENT[forest.decision.numbers]:
+    while largest * 2 ** (exponent + 1) <= limit and exponent < LARGEST_EXPONENT[forest.decision.dtype]:
         exponent += 1
     while largest * Fraction(2) ** exponent > limit:
         exponent -= 1

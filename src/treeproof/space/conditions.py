@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from treeproof.model.columns import Label
-from treeproof.model.floats import FLOATS, Numbers
+from treeproof.model.floats import FLOATS, FloatName
 
 Range = tuple[float | None, float | None]
 
@@ -34,7 +34,7 @@ class Condition:
     values: tuple[Label | None, ...] | None = None
     missing: bool | None = None
     ranges: tuple[Range, ...] = ()
-    numbers: Numbers = "float32"
+    dtype: FloatName = "float32"
     date: bool = False
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Condition:
         return " or ".join([*(self._show(*ends) for ends in ranges), *(["missing"] if self.missing else [])])
 
     def _show(self, low: float | None, high: float | None) -> str:
-        shortest = show_day if self.date else FLOATS[self.numbers].shortest
+        shortest = show_day if self.date else FLOATS[self.dtype].shortest
         if low is not None and low == high:
             return f"{self.name} = {shortest(low)}"
         parts = [None if low is None else shortest(low), self.name, None if high is None else shortest(high)]

@@ -169,7 +169,7 @@ class NumericFeature:
         return replace(self._condition(*ranges[0]), missing=missing)
 
     def _condition(self, low: float | None, high: float | None) -> Condition:
-        return Condition(self.name, low, high, numbers=self.floats.name, date=self.kind == "date")
+        return Condition(self.name, low, high, dtype=self.floats.name, date=self.kind == "date")
 
     def _ends(self, first: int, last: int) -> Range:
         low, high = float(self.lows[first]), float(self.highs[last])

@@ -376,12 +376,12 @@ def test_forests_with_sums_and_missing_values_round_trip(seed):
         n_classes=int(rng.integers(1, 5)),
         categorical=bool(seed % 2),
         missing=bool(seed % 3),
-        numbers="float64" if seed % 4 < 2 else "float32",
+        dtype="float64" if seed % 4 < 2 else "float32",
     )
     again = forest_from_json(forest_to_json(forest))
     assert again == forest
     assert again.sums == forest.sums
-    assert (again.numbers, again.columns) == (forest.numbers, forest.columns)
+    assert (again.dtype, again.columns) == (forest.dtype, forest.columns)
     assert forest_to_json(again) == forest_to_json(forest)
 
 

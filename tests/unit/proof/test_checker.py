@@ -924,7 +924,7 @@ def test_a_softmax_of_sums_that_overflow_has_no_label():
 )
 def test_a_bound_at_the_end_of_other_numbers_is_said(threshold, classes, numbers, row, condition):
     forest = build_forest(
-        [split("a", threshold, classes[0], classes[1])], columns=["a", "b"], classes=[0, 1], numbers=numbers
+        [split("a", threshold, classes[0], classes[1])], columns=["a", "b"], classes=[0, 1], dtype=numbers
     )
     assert tp.Explainer(forest).abductive([row, 0]).certificate().check().conditions == [condition]
 

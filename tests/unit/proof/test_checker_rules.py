@@ -183,7 +183,7 @@ class TestModels:
 
 def summed(values: list[list[list[float]]], start: tuple[float, ...], **options: Any) -> Model:
     """A model of trees of one split with these leaves."""
-    sums = Sums(start, **{"numbers": "float64", **options})
+    sums = Sums(start, **{"dtype": "float64", **options})
     classes = list(range(len(start) if sums.cuts is None else len(sums.cuts) + 1))
     trees = [split("a", float(i), leaf(low), leaf(high)) for i, (low, high) in enumerate(values)]
     return Model(forest_to_json(build_forest(trees, columns=["a"], classes=classes, vote="sum", sums=sums)))
@@ -200,7 +200,7 @@ class TestRounding:
     def test_error(self, divisor, softmax, numbers, bits, finest):
         trees = [[[float(np.float32(v)) for v in values] for values in tree] for tree in self.TREES]
         start = (float(np.float32(-0.01)), float(np.float32(0.01)))
-        model = summed(trees, start, numbers=numbers, divisor=divisor, softmax=softmax)
+        model = summed(trees, start, dtype=numbers, divisor=divisor, softmax=softmax)
         largest = max(
             Fraction(abs(start[0])) + Fraction(-trees[0][1][0]) + Fraction(trees[1][1][0]),
             Fraction(start[1]) + Fraction(trees[1][0][1]) + Fraction(-trees[2][1][1]),
@@ -240,7 +240,7 @@ class TestRounding:
     def test_exact_leaves(self, numbers, largest, exact, rounded):
         def kinds(start: tuple[float, float] = (0.0, 0.0), most: float = largest, **options: Any) -> list[int]:
             trees = [[[most, 0.0], [0.0, exact]], [[0.0, 0.0], [0.0, rounded]]]
-            model = summed(trees, start, numbers=numbers, **options)
+            model = summed(trees, start, dtype=numbers, **options)
             finest = rounded if model.kind[-1] == EXACT else exact
             assert EXACT not in model.kind or model.step == min(1, Fraction(finest))
             return [model.kind[root + i] for root in model.roots for i in (1, 2)]
@@ -267,7 +267,7 @@ class TestSums:
         dtype = np.dtype(numbers).type
         most, divided = float(np.finfo(dtype).max), dtype(divisor)
         cuts = (-most / 2, -1.1, -0.3, 0.0, 1e-46, 0.1, 0.5, 1.0, most / 2)
-        model = summed([[[0.0], [1.0]]], (0.0,), numbers=numbers, divisor=divisor, cuts=cuts)
+        model = summed([[[0.0], [1.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts)
         for cut, reach in zip(cuts, model.reach, strict=True):
             if abs(reach) == 4 * Fraction(most):  # out of reach, or all reach it
                 assert (most / divided < cut) if reach > 0 else (-most / divided >= cut)

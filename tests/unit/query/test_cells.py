@@ -289,7 +289,7 @@ def test_theta_gives_ties_to_the_first_class():
 
 def summed(values: list[list[list[float]]], start: tuple[float, ...], **options: Any) -> Forest:
     """A forest of trees of one split with these leaves."""
-    sums = Sums(start, **{"numbers": "float64", **options})
+    sums = Sums(start, **{"dtype": "float64", **options})
     classes = list(range(len(start) if sums.cuts is None else len(sums.cuts) + 1))
     trees = [split("a", float(i), leaf(low), leaf(high)) for i, (low, high) in enumerate(values)]
     return build_forest(trees, columns=["a"], classes=classes, vote="sum", sums=sums)
@@ -307,7 +307,7 @@ class TestRoundingError:
         rounded = FLOATS[numbers].round
         trees = [[[rounded(v) for v in values] for values in tree] for tree in self.TREES]
         start = (rounded(-0.01), rounded(0.01))
-        forest = summed(trees, start, numbers=numbers, divisor=divisor, softmax=softmax)
+        forest = summed(trees, start, dtype=numbers, divisor=divisor, softmax=softmax)
         largest = max(
             Fraction(-start[0]) + Fraction(-trees[0][1][0]) + Fraction(trees[1][1][0]) + Fraction(trees[3][1][0]),
             Fraction(start[1]) + Fraction(trees[1][0][1]) + Fraction(-trees[2][1][1]),
@@ -342,7 +342,7 @@ class TestRoundingError:
     def test_is_none_at_exact_leaves(self, numbers, largest, exact, rounded):
         def which(start: tuple[float, float] = (0.0, 0.0), most: float = largest, **options: Any) -> list[bool]:
             trees = [[[most, 0.0], [0.0, exact]], [[0.0, 0.0], [0.0, rounded]]]
-            found = exact_leaves(summed(trees, start, numbers=numbers, **options)).tolist()
+            found = exact_leaves(summed(trees, start, dtype=numbers, **options)).tolist()
             assert not found[0]
             assert not found[3]
             return [found[i] for i in (1, 2, 4, 5)]
@@ -352,7 +352,7 @@ class TestRoundingError:
         if largest > 1:
             assert which(divisor=0.5) == which(most=largest + 1) == [False] * 4
             assert which(divisor=0.5, most=largest / 2) == [True] * 4
-        forest = summed([[[largest, 0.0], [0.0, exact]]], (0.0, 0.0), numbers=numbers)
+        forest = summed([[[largest, 0.0], [0.0, exact]]], (0.0, 0.0), dtype=numbers)
         assert rounding_error(forest) == 0
 
 
@@ -367,12 +367,12 @@ class TestScores:
         rounded = [FLOATS[numbers].round(value * scale) for value in values]
         if n_cuts is None:
             trees = [[[rounded[0], 0.0], [0.0, rounded[1]]], [[rounded[2], rounded[0]], [0.0, 0.0]]]
-            forest = summed(trees, (rounded[1], rounded[2]), numbers=numbers)
+            forest = summed(trees, (rounded[1], rounded[2]), dtype=numbers)
             largest = max(sum(map(abs, map(Fraction, rounded))), sum(map(abs, map(Fraction, rounded))))
         else:
             cuts = tuple(float(cut) * scale for cut in (-0.3, 0.25, 0.7, 1e9)[:n_cuts])
             trees = [[[rounded[0]], [rounded[1]]], [[rounded[2]], [0.0]]]
-            forest = summed(trees, (rounded[1],), numbers=numbers, cuts=cuts)
+            forest = summed(trees, (rounded[1],), dtype=numbers, cuts=cuts)
             largest = 2 * Fraction(abs(rounded[1])) + Fraction(rounded[2])
         n, found, error = forest.n_classes, integer_scores(forest), rounding_error(forest)
         unit = Fraction(2) ** found.exponent
@@ -424,7 +424,7 @@ class TestScores:
             value = FLOATS[numbers].round(total)
             share = float(dtype(value) / dtype(divisor))
             for cut in (share, math.nextafter(share, math.inf), math.nextafter(share, -math.inf), 1e30, -1e30):
-                forest = summed([[[value], [0.0]]], (0.0,), numbers=numbers, divisor=divisor, cuts=(cut,))
+                forest = summed([[[value], [0.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=(cut,))
                 found = integer_scores(forest)
                 lead = int(found.scores[1, 1] - found.scores[1, 0])
                 label = int(share >= cut)

@@ -188,7 +188,7 @@ def test_an_explanation_without_features_says_so():
 def test_the_largest_and_smallest_numbers_have_a_place(numbers):
     largest = float(np.finfo(numbers).max)
     tree = tp.split("x", -largest / 2, 0, tp.split("x", 1e-40, 1, tp.split("x", largest / 2, 0, 1)))
-    forest = tp.build_forest([tree], columns=["x"], classes=[0, 1], numbers=numbers)
+    forest = tp.build_forest([tree], columns=["x"], classes=[0, 1], dtype=numbers)
     explainer = tp.Explainer(forest)
     for value in (-largest, 0.0, 1e-39, largest):
         ax = explainer.abductive([value], inflate=True).plot([[-largest], [0], [largest]])

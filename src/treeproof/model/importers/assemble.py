@@ -13,7 +13,7 @@ import numpy.typing as npt
 from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
-from treeproof.model.floats import Numbers
+from treeproof.model.floats import FloatName
 from treeproof.model.forest import Forest
 
 MOST_VALUES = 2**27
@@ -47,7 +47,7 @@ def assemble(
     columns: Sequence[Column],
     importances: Any,
     vote: Vote,
-    numbers: Numbers = "float32",
+    dtype: FloatName = "float32",
     sums: Sums | None = None,
 ) -> Forest:
     """Return the forest of these trees."""
@@ -95,7 +95,7 @@ def assemble(
         importances=np.nan_to_num(np.asarray(importances, dtype=float)),
         values=values,
         vote=vote,
-        numbers=numbers,
+        dtype=dtype,
         sums=sums,
         **arrays,
     )

@@ -74,7 +74,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
         columns=columns,
         importances=split_counts(trees, len(columns)),
         vote="sum",
-        numbers="float64",
+        dtype="float64",
         sums=Sums(tuple(start.tolist()), cuts=None if len(start) > 1 else (5e-324,) if classifier else ()),
     )
     named = hasattr(model, "feature_names_in_")

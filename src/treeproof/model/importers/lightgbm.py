@@ -199,7 +199,7 @@ def _forest(model: _Model, classes: Any) -> Forest:
         columns=columns,
         importances=split_counts(trees, len(names)),
         vote="sum",
-        numbers="float64",
+        dtype="float64",
         sums=sums,
     )
 

@@ -72,7 +72,7 @@ def unfold(forest: Forest, tests: Mapping[int, Pieces]) -> Forest:
         columns=forest.columns,
         importances=forest.importances,
         vote=forest.vote,
-        numbers=forest.numbers,
+        dtype=forest.dtype,
         sums=forest.sums,
     )
 

@@ -374,7 +374,7 @@ def _carry_back(route: _Route) -> Forest:
         columns=tuple(columns[j] for j in used),
         importances=importances,
         missing_left=missing_left,
-        numbers="float64",
+        dtype="float64",
     )
     return unfold(forest, tests) if tests else forest
 

@@ -57,7 +57,7 @@ class NumberLine:
     def of(cls, feature: Any, condition: Condition, value: Any, rows: Rows | None) -> NumberLine:
         """Return a scale that includes the condition, the value, and the rows."""
         date = condition.date or getattr(feature, "kind", None) == "date"
-        numbers = FLOATS[condition.numbers] if feature is None else feature.floats
+        numbers = FLOATS[condition.dtype] if feature is None else feature.floats
         known: list[float] = [end for ends in _ranges(condition) for end in ends if end is not None]
         known += [] if value is NOTHING else [value]
         ends: list[float | None] = [None, None]

@@ -209,7 +209,7 @@ class TestScalers:
     @pytest.mark.parametrize("name", SCALERS)
     def test_are_followed_to_the_last_float(self, name):
         imported, _ = explained(fitted([SCALERS[name]], "forest", FULL), FULL.iloc[7])
-        assert imported.numbers == "float64"
+        assert imported.dtype == "float64"
 
     @pytest.mark.parametrize("final", ["boosted", "histogram", "xgboost", "lightgbm"])
     @pytest.mark.parametrize("name", ["chain", "binned, scaled"])
