@@ -180,7 +180,7 @@ def shapes() -> dict[str, Any]:
         "majority": ({"vote": "majority", "n_classes": 2, **tree}, {}),
         "majority of three": ({"vote": "majority", "n_classes": 3, **tree}, {"constraints": ["c0 <= 0 or c1 <= 0.5"]}),
         "mean": ({"vote": "mean", "n_classes": 2, **tree}, {}),
-        "mean of three": ({"vote": "mean", "n_classes": 3, "numbers": "float64", **tree}, {"kinds": {"c1": "ordinal"}}),
+        "mean of three": ({"vote": "mean", "n_classes": 3, "dtype": "float64", **tree}, {"kinds": {"c1": "ordinal"}}),
         "sum": ({"vote": "sum", "n_classes": 3, "missing": True, **tree}, {}),
         "sum of two": ({"vote": "sum", "n_classes": 2, **tree}, {"bounds": {"c2": (-1, 1)}}),
         "categories": ({"vote": "mean", "n_classes": 2, "categorical": True, **tree}, {}),
