@@ -112,16 +112,6 @@ except tp.NotFittedError as error:
         _ = tp.errors.nothing
 
 
-def test_an_import_is_quick():
-    """300 ms is what people do not notice.
-
-    An editable install takes twice as long as a wheel, and tests run in a crowd: so it is the processor's time that
-    counts, the best of some, with room for slow machines.
-    """
-    code = "import time; t = time.process_time(); import treeproof; print(time.process_time() - t)"
-    assert min(float(python(code)) for _ in range(3)) < 0.6
-
-
 def test_workflows_are_for_the_versions_that_are_declared(project):
     yaml = pytest.importorskip("yaml")
     folder = ROOT / ".github" / "workflows"

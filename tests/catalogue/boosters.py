@@ -1,0 +1,7 @@
+"""Models of XGBoost and LightGBM."""
+
+from __future__ import annotations
+
+from catalogue import Entry
+
+ENTRIES: list[Entry] = []
