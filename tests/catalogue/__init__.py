@@ -1,8 +1,7 @@
 """Every model and pipeline that people bring, fitted: what is taken, and what is refused and why.
 
-`tests/unit/model/importers/test_catalogue.py` puts each entry through the same checks; `python tests/catalogue/table.py`
-writes the tables of `docs/models.md` from a run, so that they cannot drift. One file here for each kind of model, with a
-list `ENTRIES`.
+Each entry goes through the same checks in `tests/unit/model/importers/test_catalogue.py`. `table.py` writes the tables
+of `docs/models.md` from a run. One file here for each kind of model, with a list `ENTRIES`.
 """
 
 from __future__ import annotations
