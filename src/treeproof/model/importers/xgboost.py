@@ -179,6 +179,12 @@ def _read(document: Any) -> _Learner:
     model = booster["model"]
     if not isinstance(model["trees"], list) or not isinstance(model["tree_info"], list):
         raise ForestFormatError("Trees must be a list.")
+    # Before anything is built of them: XGBoost itself aborts on such trees with other nodes.
+    if any(_whole(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in model["trees"]):
+        raise UnsupportedModelError(
+            "Each tree must add to one sum. Got trees with several outputs (multi_strategy='multi_output_tree'); train "
+            "with multi_strategy='one_output_per_tree', the default."
+        )
     return _Learner(
         document,
         objective,
@@ -217,8 +223,6 @@ def _forest(learner: _Learner, start: tuple[float, ...], link: Link) -> Forest:
 
 
 def _tree(tree: Any, k: int, learner: _Learner, number: int) -> Tree:
-    if _whole(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-        raise UnsupportedModelError("Trees must have one output each. Got multi_strategy='multi_output_tree'.")
     if any(tree.get("split_type", [])):
         raise _categorical()
     if not 0 <= k < learner.n_sums:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import math
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -312,6 +314,29 @@ def test_refusals():
     model.predict = lambda X: X
     refused(model, UnsupportedModelError, "own 'predict'")
     refused(xgb.XGBClassifier(n_estimators=0).fit(X, y), UnsupportedModelError, "at least one tree")
+
+
+def test_trees_with_several_outputs_are_refused_before_xgboost_sees_them_changed(tmp_path):
+    """In a process of its own: XGBoost aborts the interpreter where it meets such a tree that is not its own."""
+    script = tmp_path / "refuse.py"
+    script.write_text(
+        """
+import sys
+import numpy as np, xgboost as xgb
+from treeproof.errors import UnsupportedModelError
+from treeproof.model.importers import import_model
+X = np.random.default_rng(0).normal(size=(60, 3))
+options = dict(n_estimators=2, max_depth=2, n_jobs=1, tree_method="hist", multi_strategy="multi_output_tree")
+model = xgb.XGBClassifier(**options).fit(X, np.arange(60) % 3)
+for source in (model, model.get_booster()):
+    try:
+        import_model(source)
+    except UnsupportedModelError as error:
+        print(error)
+"""
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.count("multi_strategy='one_output_per_tree'")) == (0, 2), done.stderr
 
 
 def test_importing_leaves_the_model_as_it_was():
