@@ -367,7 +367,7 @@ class Model:
         require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected")
-            known = known and set(column) <= {"name", "categories", "missing", "date", "gap"}
+            known = known and set(column) <= {"name", "categories", "missing", "date", "gap", "other"}
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
             values = column["categories"]
             require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")

@@ -16,6 +16,7 @@ from typing import Any
 
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
+from treeproof.model.rows import as_wanted
 
 TABLES = (".csv", ".tsv", ".gz", ".data")  # endings of tables, never of models
 _MISSING = {"nan", "na", "none", "null", "?"}
@@ -48,8 +49,9 @@ class Table:
 
     def _places(self, columns: tuple[Column, ...]) -> list[int]:
         names = [column.name for column in columns]
-        if set(names) <= set(self.header):
-            return [self.header.index(name) for name in names]
+        header = as_wanted(self.header, names)
+        if set(names) <= set(header):
+            return [header.index(name) for name in names]
         if all(re.fullmatch(r"x\d+", name) for name in names) and len(self.header) in (
             len(names),
             len(names) + 1,
@@ -69,7 +71,10 @@ class Table:
         if column.categories is not None:
             if empty and None in column.categories:
                 return math.nan if column.gap == "NaN" else None
-            return next((category for category in column.categories if str(category) == text), text)
+            known = next((category for category in column.categories if str(category) == text), None)
+            if known is None and column.other is not None and column.whole:
+                return self.number(text, column.name, index)
+            return text if known is None else known
         return None if empty and column.missing != "never" else self.number(text, column.name, index)
 
     def number(self, text: str, name: str, index: int) -> float:

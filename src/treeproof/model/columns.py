@@ -34,7 +34,9 @@ class Column:
     (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
     model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
     `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it. `gap` says how a
-    missing category is written, where the model tells NaN from None; pandas.NA and the like count as NaN.
+    missing category is written, where the model tells NaN from None; pandas.NA and the like count as NaN. `other` is
+    the category, if any, that stands for every value without a category of its own: the model takes these, and treats
+    them all alike. If the others are whole numbers, it stands for whole numbers only.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Column:
     missing: Missing = "never"
     date: bool = False
     gap: Gap = "either"
+    other: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):
@@ -59,4 +62,26 @@ class Column:
         """Return a category as the model takes it."""
         assert self.categories is not None
         found = self.categories[code]
+        if found is not None and found == self.other:
+            return self.unlisted()
         return math.nan if found is None and self.gap == "NaN" else found
+
+    @property
+    def whole(self) -> bool:
+        """Whether the categories are whole numbers, apart from a missing value and the other values."""
+        listed = [c for c in self.categories or () if c is not None and c != self.other]
+        return all(isinstance(c, int) and not isinstance(c, bool) for c in listed)
+
+    def unlisted(self) -> Value:
+        """Return a value without a category of its own; the category `other` stands for it.
+
+        >>> Column("code", (3, 5, "other"), other="other").unlisted()
+        6
+        """
+        assert self.categories is not None
+        if self.whole:
+            return max((c for c in self.categories if isinstance(c, int)), default=0) + 1
+        name = str(self.other)
+        while name in self.categories:
+            name += "?"
+        return name

@@ -67,6 +67,7 @@ def forest_to_json(forest: Forest) -> str:
                 "missing": column.missing,
                 **({"date": True} if column.date else {}),
                 **({"gap": column.gap} if column.gap != "either" else {}),
+                **({"other": column.other} if column.other is not None else {}),
             }
             for column in forest.columns
         ],
@@ -126,6 +127,7 @@ def _forest(document: Any) -> Forest:
                     _one_of(get_args(Missing), c.get("missing", "never"), "missing"),
                     _one_of((False, True), c.get("date", False), "date"),
                     _one_of(get_args(Gap), c.get("gap", "either"), "gap"),
+                    None if c.get("other") is None else _text(c["other"]),
                 )
                 for c in document["columns"]
             ),

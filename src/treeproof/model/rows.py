@@ -146,6 +146,7 @@ def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:
     """Return the wanted columns of a pandas or polars frame."""
     names = [str(name) for name in X.columns]
     if not _in_order(names, wanted):
+        names = as_wanted(names, wanted)
         missing = [name for name in wanted if name not in names]
         if missing:
             raise InputError(f"The table must have the columns {_few(wanted)}. Missing: {_few(missing)}.")
@@ -183,7 +184,22 @@ def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
     return True
 
 
+def as_wanted(names: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
+    """Return a table's names, those with blanks as LightGBM writes them where the model has only that: "a b" as "a_b".
+
+    >>> as_wanted(["a b", "c d", "e_f", "e f"], ["a_b", "c d", "e_f"])
+    ['a_b', 'c d', 'e_f', 'e f']
+    """
+    missing = set(wanted).difference(names)
+    written = [name.replace(" ", "_") if isinstance(name, str) else name for name in names]
+    return [other if other in missing else name for name, other in zip(names, written, strict=True)]
+
+
 def _by_name(row: Mapping[Any, Any], columns: Sequence[Column]) -> list[Any]:
+    if any(column.name not in row for column in columns):
+        names = as_wanted(list(row), [column.name for column in columns])
+        if len(set(names)) == len(names):
+            row = dict(zip(names, row.values(), strict=True))
     missing = [column.name for column in columns if column.name not in row]
     if missing:
         raise InputError(f"The row must have a value for every column. Missing: {_few(missing)}.")
@@ -204,6 +220,8 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
             for code, category in enumerate(column.categories):
                 if plain == category and isinstance(plain, bool) == isinstance(category, bool):
                     return float(code)
+        if column.other is not None and _may_be_other(plain, column):
+            return float(column.categories.index(column.other))
         raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
     if column.date and isinstance(value, str):
         return float(day_number(value))
@@ -222,6 +240,15 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         return float("inf") if abs(float(value)) > 1.1 * floats.largest else floats.round(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
+
+
+def _may_be_other(value: Any, column: Column) -> bool:
+    """Return whether a value without a category of its own is one that the column's category `other` stands for."""
+    if not column.whole:
+        return isinstance(value, str | int | float)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Models turn numbers into 32-bit integers, which is undefined beyond them, and cuts off what is behind the point.
+    return number and abs(value) < 2**31 and value == int(value)
 
 
 def day_number(value: Any) -> int:

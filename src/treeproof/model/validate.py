@@ -99,6 +99,10 @@ def validate(forest: Forest) -> None:
                 len(column.categories) >= 1 and len(set(column.categories)) == len(column.categories),
                 f"Column {column.name!r} must have at least one category, and no duplicates.",
             )
+        require(
+            column.other is None or column.other in (column.categories or ()),
+            f"'other' of column {column.name!r} must be one of its categories. Got {column.other!r}.",
+        )
     nodes = inner[has_subset]
     # Once per pair: many nodes may share a large subset.
     pairs = zip(forest.subset[nodes].tolist(), forest.feature[nodes].tolist(), strict=True)

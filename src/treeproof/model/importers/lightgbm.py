@@ -37,6 +37,7 @@ TAKES = "LightGBM's LGBMClassifier, LGBMRegressor and Booster"
 
 _SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
+_UNLISTED = -1  # a category that is in no split
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _ZERO_MISSING, _NAN_MISSING = 1, 2
 _CHANGES_PREDICTIONS = ("pred_early_stop", "predict_raw_score", "predict_leaf_index", "predict_contrib")
@@ -230,8 +231,10 @@ def _columns(model: _Model, names: list[str]) -> tuple[list[Column], dict[int, l
             codes[j] = list(range(len(labels[j])))
             columns.append(Column(name, (*labels[j], None)))
         elif j in categorical:
-            codes[j] = sorted({code for code in map(int, infos[j].split(":")) if code >= 0})
-            columns.append(Column(name, (*codes[j], None)))
+            # Those that were rare in training are not listed. They go right at every split, as all unknown ones do.
+            listed = sorted({code for code in map(int, infos[j].split(":")) if code >= 0})
+            codes[j] = [*listed, _UNLISTED]
+            columns.append(Column(name, (*listed, "other", None), other="other"))
         else:
             missing: Missing = "expected" if _NAN_MISSING in kinds[j] else "possible"
             columns.append(Column(name, missing=missing if kinds[j] else unused))
@@ -293,7 +296,7 @@ def _tree(tree: dict[str, str], k: int, codes: dict[int, list[int]], n_columns: 
         if kind & _CATEGORICAL:
             chosen = _bits(tree, threshold[node])
             # A missing value, the last category, goes right, also where training had none.
-            compared = [*codes[feature[node]], -1]
+            compared = [*codes[feature[node]], _UNLISTED]
             left_categories[i] = frozenset(c for c, code in enumerate(compared) if code in chosen)
         elif node < n and feature[node] in codes:
             raise ForestFormatError(f"Tree {number} must split a categorical column by categories.")

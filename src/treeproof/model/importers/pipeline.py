@@ -182,13 +182,14 @@ class _Route:
             return column.astype(np.float64)
         codes = {category: code for code, category in enumerate(categories)}
         labels = [None if is_missing(value) else value for value in column.tolist()]
+        other = self.inner.columns[o].other
         unknown = [label for label in labels if label not in codes]
-        if unknown:
+        if unknown and other is None:
             raise UnsupportedModelError(
                 f"What the steps make of {self.inputs[self.sources[o].column].name!r} must be a category that the "
                 f"final estimator knows. Got {unknown[0]!r}."
             )
-        return np.array([codes[label] for label in labels], dtype=np.float64)
+        return np.array([codes[label if label in codes else other] for label in labels], dtype=np.float64)
 
     def predicts(self, given: Mapping[int, Sequence[Any]]) -> bool:
         """Return whether the pipeline takes such a row."""
@@ -261,7 +262,7 @@ def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: F
                 f"The final estimator takes {name!r} for categories, so they must be values of the input. "
                 f"Got what {source.changed_by} makes of them."
             )
-        categories += native
+        categories += [category for category in native if category is None or category != inner.columns[o].other]
         dtype = "category" if named else None
     if not categories:
         return _Input(name)

@@ -60,7 +60,7 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
     for j, column in enumerate(forest.columns):
         values: Any = rows[:, j]
         if column.categories is not None:
-            labels = [column.categories[int(code)] for code in values]
+            labels = [column.category(int(code)) for code in values]
             values = np.array([math.nan if label is None else label for label in labels], dtype=object)
         columns[column.name] = values
     if not named:
@@ -72,7 +72,7 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
     frame = pd.DataFrame(columns)
     for column in forest.columns:
         if category and column.categories is not None:
-            known = [label for label in column.categories if label is not None]
+            known = [label for label in column.categories if label is not None and label != column.other]
             frame[column.name] = pd.Categorical(frame[column.name], categories=known)
     return frame
 

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 import treeproof as tp
 from importing import agrees, as_array, as_categories, mixed_data, proofs_hold, refused, sums_agree
 from treeproof import _core
+from treeproof.cli.table import read_table
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import load_model
 from treeproof.model.importers import import_model
@@ -94,7 +95,7 @@ def test_categories_that_are_whole_numbers(missing, onehot):
     model.fit(X, y, categorical_feature=[0, 2])
     forest = agrees(model, as_array)
     assert forest.columns[1].categories is None
-    assert forest.columns[2].categories == (3, 4, 5, 6, None)
+    assert forest.columns[2].categories == (3, 4, 5, 6, "other", None)
     sums_agree(forest, raw(model, forest))
     for i in (0, 4):
         proofs_hold(model, tp.Explainer(model), X[i], as_array, n=500)
@@ -208,6 +209,55 @@ def test_names():
     assert import_model(lgb.LGBMClassifier(**SMALL).fit(X, y)).column_names == ("x0", "x1", "x2", "x3")
     frame = pd.DataFrame(X, columns=["a", "b c", "d", "e"])
     assert import_model(lgb.LGBMClassifier(**SMALL).fit(frame, y)).column_names == ("a", "b_c", "d", "e")
+
+
+def test_rows_with_the_names_of_training_where_lightgbm_writes_them_differently(tmp_path):
+    """It turns blanks into underscores, and tells nobody what they were."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = lgb.LGBMClassifier(**SMALL).fit(X, y)
+    explainer = tp.Explainer(model)
+    assert explainer.forest.predict(X).tolist() == model.predict(X).tolist()
+    expected = explainer.abductive(X.to_numpy()[0])
+    shuffled = X[X.columns[::-1]]
+    for row in (X.iloc[0], X.iloc[[0]], dict(X.iloc[0]), shuffled.iloc[0], shuffled.iloc[[0]]):
+        assert explainer.abductive(row).rule == expected.rule
+    model.booster_.save_model(tmp_path / "model.txt")
+    shuffled.to_csv(tmp_path / "rows.csv", index=False)
+    table = read_table(str(tmp_path / "rows.csv"))
+    assert table.row(0, load_model(tmp_path / "model.txt").columns) == X.iloc[0].tolist()
+    with pytest.raises(InputError, match="Several columns are called 'petal_width_"):
+        explainer.abductive(pd.concat([X, X[["petal width (cm)"]]], axis=1).iloc[[0]])
+
+
+def test_categories_that_were_rare_or_never_seen(tmp_path):
+    rng = np.random.default_rng(0)
+    rare = [40, 41, 77]
+    X = pd.DataFrame({"code": rng.choice(5, 1000), "size": rng.normal(size=1000)})
+    X.loc[:2, "code"] = rare
+    y = (X["code"].isin([0, 2, *rare]) ^ (X["size"] > 1)).to_numpy()
+    model = lgb.LGBMClassifier(**SMALL, cat_smooth=1, min_data_per_group=5)
+    model.fit(X, y, categorical_feature=["code"])
+    forest = agrees(model, as_array)
+    assert forest.columns[0].categories == (0, 1, 2, 3, 4, "other", None)
+    assert forest.predict(X).tolist() == model.predict(X).tolist()
+    rows = np.array([[code, 0.0] for code in (*rare, -1, 5, 2**31 - 1, np.nan)])
+    assert forest.score(rows).tolist() == model.booster_.predict(rows, raw_score=True).tolist()
+    explainer = tp.Explainer(model)
+    why = proofs_hold(model, explainer, X.iloc[0], as_array, n=500)
+    assert "code in" in str(why)
+    assert "other" in str(why)
+    for row in X.to_numpy()[:6]:
+        change = explainer.contrastive(row)
+        witness = pd.DataFrame([change.witness], columns=X.columns)
+        assert model.predict(witness)[0] == change.witness_label
+    for wrong in (2.5, "other things", 2.0**31, np.inf):
+        with pytest.raises(InputError, match="Column 'code' must be one of"):
+            explainer.abductive([wrong, 0.0])
+    tp.save_forest(forest, tmp_path / "forest.json")
+    assert tp.load_forest(tmp_path / "forest.json") == forest
+    X.to_csv(tmp_path / "rows.csv", index=False)
+    assert read_table(str(tmp_path / "rows.csv")).row(0, forest.columns) == X.iloc[0].tolist()
+    assert tp.check(why.certificate(), model)
 
 
 def altered(model, values):
