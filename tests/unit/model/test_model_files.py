@@ -178,7 +178,7 @@ DAMAGE = [
     ((*TREE, "default_left", 0), "x", "damaged"),
     ((*TREE, "split_type"), [1], "Got categorical ones"),
     ((*TREE, "split_type"), 5, "damaged"),
-    ((*TREE, "tree_param", "size_leaf_vector"), "3", "one output each"),
+    ((*TREE, "tree_param", "size_leaf_vector"), "3", "several outputs"),
     ((*TREE, "tree_param"), [], "damaged"),
 ]
 
