@@ -14,12 +14,13 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from treeproof.errors import UnsupportedModelError
-from treeproof.model.columns import LEAF, Column
+from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
+from treeproof.model.importers.assemble import assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against
-from treeproof.model.importers.sklearn import nodes_of, refuse_vote, require_fitted, require_known
+from treeproof.model.importers.sklearn import refuse_vote, require_fitted
+from treeproof.model.importers.tree_nodes import read_nodes, require_known, require_known_in_all
 
 TAKES = "AdaBoostClassifier of decision trees"
 
@@ -44,17 +45,24 @@ def load(model: Any, vote: Vote | None) -> Forest:
     if n_classes < 2:
         raise UnsupportedModelError("AdaBoostClassifier must know at least two classes. Got one.")
     weights = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=float).tolist()
-    trees = [_tree(tree, weight, model.classes_) for tree, weight in zip(model.estimators_, weights, strict=True)]
-    if n_classes == 2:
-        trees = [Tree(t.feature, t.threshold, t.left, t.right, np.asarray(t.values)[:, 1:]) for t in trees]
+    require_known_in_all(model.estimators_, "predict", BaseDecisionTree)
+    nodes = read_nodes(model.estimators_, model.n_features_in_)
+    trees = nodes.with_values(
+        np.concatenate(
+            [
+                _added(tree, values, weight, model.classes_)
+                for tree, values, weight in zip(model.estimators_, nodes.values, weights, strict=True)
+            ]
+        )
+    )
     divisor = float(model.estimator_weights_.sum())
     if not 0 < divisor < math.inf:
         raise UnsupportedModelError(f"The weights of the trees must have a positive sum. Got {divisor}.")
     forest = assemble(
-        trees,
+        [trees],
         classes=model.classes_,
         columns=[Column(name) for name in column_names(model)],
-        importances=split_counts(trees, model.n_features_in_),
+        importances=split_counts([trees], model.n_features_in_),
         vote="sum",
         sums=Sums((0.0,), divisor=divisor, cuts=(5e-324,))
         if n_classes == 2
@@ -64,15 +72,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
     return forest
 
 
-def _tree(tree: Any, weight: float, classes: Any) -> Tree:
-    """Return a tree whose leaves hold what it adds to each class."""
-    require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
-    nodes = nodes_of(tree)
-    predicted = tree.classes_[np.argmax(nodes.value[:, 0, :], axis=1)]
-    return Tree(
-        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
-        threshold=nodes.threshold,
-        left=nodes.children_left,
-        right=nodes.children_right,
-        values=np.where(predicted[:, None] == classes[None, :], weight, -1 / (len(classes) - 1) * weight),
-    )
+def _added(tree: Any, values: Any, weight: float, classes: Any) -> Any:
+    """Return what each node of a tree adds to each class; of two classes, to the second."""
+    predicted = tree.classes_[np.argmax(values[:, 0, :], axis=1)]
+    added = np.where(predicted[:, None] == classes[None, :], weight, -1 / (len(classes) - 1) * weight)
+    return added[:, 1:] if len(classes) == 2 else added

@@ -28,6 +28,9 @@ class Tree:
     one number per node, and `adds_to` says which sum that is; what inner nodes have is ignored. `missing_left` says
     where missing values go. `left_categories` has, for nodes that split a categorical column, the categories' indices
     that go left; their threshold does not matter.
+
+    Where the nodes of several trees are at hand in one set of arrays, one after the other, `roots` says where each of
+    them begins, children are counted from the first node of all, and `adds_to` may have an entry per node.
     """
 
     feature: Sequence[int] | npt.NDArray[Any]
@@ -37,7 +40,8 @@ class Tree:
     values: Sequence[Sequence[float]] | Sequence[float] | npt.NDArray[Any]
     missing_left: Sequence[bool] | npt.NDArray[Any] | None = None
     left_categories: dict[int, frozenset[int]] | None = None
-    adds_to: int | None = None
+    adds_to: int | npt.NDArray[Any] | None = None
+    roots: Sequence[int] | npt.NDArray[Any] = (0,)
 
 
 def assemble(
@@ -60,26 +64,26 @@ def assemble(
             f"The model must have at most {MOST_VALUES} leaf values. Got {n_nodes} nodes, for {n_sums} sums each."
         )
     values = np.zeros((n_nodes, n_sums))
-    roots: list[int] = []
     parts: dict[str, list[Any]] = {
-        name: [] for name in ("feature", "threshold", "left", "right", "missing_left", "subset")
+        name: [] for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "subset")
     }
     subsets: dict[frozenset[int], int] = {}
     offset = 0
     for tree in trees:
         feature = np.asarray(tree.feature)
         leaf = feature == LEAF
-        roots.append(offset)
         categories = tree.left_categories or {}
-        subset = np.full(len(feature), LEAF)
+        subset = np.full(len(feature), LEAF, dtype=np.int32)
         for node, left_set in categories.items():
             subset[node] = subsets.setdefault(left_set, len(subsets))
+        parts["roots"].append(np.asarray(tree.roots) + offset)
         parts["feature"].append(feature)
         parts["threshold"].append(np.where(leaf | (subset != LEAF), np.nan, np.asarray(tree.threshold, dtype=float)))
         parts["left"].append(np.where(leaf, LEAF, np.asarray(tree.left) + offset))
         parts["right"].append(np.where(leaf, LEAF, np.asarray(tree.right) + offset))
-        to = slice(None) if tree.adds_to is None else tree.adds_to
-        values[offset + np.flatnonzero(leaf), to] = np.asarray(tree.values, dtype=float)[leaf]
+        at = np.flatnonzero(leaf)
+        to: Any = slice(None) if tree.adds_to is None else tree.adds_to
+        values[offset + at, to if np.ndim(to) == 0 else to[at]] = np.asarray(tree.values, dtype=float)[at]
         missing = np.zeros(len(feature), bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
         parts["missing_left"].append(missing & ~leaf)
         parts["subset"].append(subset)
@@ -88,7 +92,6 @@ def assemble(
     if not np.isfinite(values).all():
         raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
     return Forest(
-        roots=np.array(roots, dtype=np.int32),
         subsets=tuple(subsets),
         classes=classes,
         columns=tuple(columns),

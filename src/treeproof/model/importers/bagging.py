@@ -6,6 +6,7 @@ Bagging and soft voting average the trees' probabilities, hard voting counts the
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from sklearn.ensemble._voting import _BaseVoting
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from treeproof.errors import UnsupportedModelError
-from treeproof.model.columns import LEAF, Column, Missing
+from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against
-from treeproof.model.importers.sklearn import nodes_of, refuse_vote, require_fitted, require_known
+from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted
+from treeproof.model.importers.tree_nodes import read_nodes, require_known, require_known_in_all
 
 TAKES = "BaggingClassifier and VotingClassifier of decision trees"
 
@@ -51,21 +53,18 @@ def load(model: Any, vote: Vote | None) -> Forest:
                 f"{type(model).__name__} must combine decision trees. Got {type(tree).__name__}; "
                 "explain that model alone."
             )
-        require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
-        require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
     if not bagging and model.weights is not None:
         raise UnsupportedModelError("VotingClassifier must give all trees the same weight. Got weights=...")
+    require_known_in_all(model.estimators_, "predict", BaseDecisionTree)
+    require_known_in_all(model.estimators_, "predict_proba", DecisionTreeClassifier)
     every = np.arange(model.n_features_in_)
-    features = model.estimators_features_ if bagging else [every] * len(model.estimators_)
-    trees = [_tree(tree, chosen, len(model.classes_)) for tree, chosen in zip(model.estimators_, features, strict=True)]
-    missing: Missing = (
-        "possible" if all(t._support_missing_values(np.zeros((1, 1))) for t in model.estimators_) else "never"
-    )
+    chosen = model.estimators_features_ if bagging else [every] * len(model.estimators_)
+    trees = _trees(model, chosen)
     forest = assemble(
-        trees,
+        [trees],
         classes=model.classes_,
-        columns=[Column(name, missing=missing) for name in column_names(model)],
-        importances=split_counts(trees, model.n_features_in_),
+        columns=[Column(name, missing=missing_in(model.estimators_)) for name in column_names(model)],
+        importances=split_counts([trees], model.n_features_in_),
         vote="mean" if bagging or model.voting == "soft" else "majority",
     )
     sequential = copy.copy(model)
@@ -74,17 +73,14 @@ def load(model: Any, vote: Vote | None) -> Forest:
     return forest
 
 
-def _tree(tree: Any, features: Any, n_classes: int) -> Tree:
-    """Return a tree over all columns and classes; its own may be some of them, in any order."""
-    nodes = nodes_of(tree)
-    leaf = nodes.children_left == LEAF
-    values = np.zeros((nodes.node_count, n_classes))
-    values[:, np.asarray(tree.classes_, dtype=int)] = nodes.value[:, 0, :]  # classes are numbered by the ensemble
-    return Tree(
-        feature=np.where(leaf, LEAF, np.asarray(features)[np.where(leaf, 0, nodes.feature)]),
-        threshold=nodes.threshold,
-        left=nodes.children_left,
-        right=nodes.children_right,
-        values=values,
-        missing_left=nodes.missing_go_to_left,
-    )
+def _trees(model: Any, chosen: list[Any]) -> Tree:
+    """Return trees over all columns and classes; each tree's own may be some of them, in any order."""
+    nodes = read_nodes(model.estimators_, [len(columns) for columns in chosen])
+    values = np.zeros((len(nodes.feature), len(model.classes_)))
+    for root, size, tree, own in zip(nodes.roots, nodes.sizes, model.estimators_, nodes.values, strict=True):
+        classes = np.asarray(tree.classes_, dtype=int)  # classes are numbered by the ensemble
+        values[root : root + size, classes] = own[:, 0, :]
+    first = np.cumsum([0, *map(len, chosen)])[:-1]  # of each tree's columns, among those of all trees
+    place = np.where(nodes.feature == LEAF, 0, nodes.feature) + np.repeat(first, nodes.sizes)
+    feature = np.where(nodes.feature == LEAF, LEAF, np.concatenate(chosen)[place])
+    return dataclasses.replace(nodes.with_values(values), feature=feature)

@@ -15,12 +15,13 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 from sklearn.ensemble._gb import BaseGradientBoosting
 
 from treeproof.errors import UnsupportedModelError
-from treeproof.model.columns import LEAF, Column
+from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers.assemble import Tree, assemble, column_names
+from treeproof.model.importers.assemble import assemble, column_names
 from treeproof.model.importers.selfcheck import check_against, check_scores
-from treeproof.model.importers.sklearn import nodes_of, refuse_vote, require_fitted, require_known
+from treeproof.model.importers.sklearn import refuse_vote, require_fitted
+from treeproof.model.importers.tree_nodes import read_nodes, require_known
 
 TAKES = "GradientBoostingClassifier and GradientBoostingRegressor"
 
@@ -50,8 +51,12 @@ def load(model: Any, vote: Vote | None) -> Forest:
         )
     start = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]
     several = len(start) > 1
+    nodes = read_nodes(np.ravel(model.estimators_).tolist(), model.n_features_in_)
+    if any(values.shape[1:] != (1, 1) for values in nodes.values):
+        raise UnsupportedModelError("Every tree must have one value per leaf. Got several.")
+    adds_to = np.repeat(np.arange(len(nodes.values)) % len(start), nodes.sizes)
     forest = assemble(
-        [_tree(tree, model.learning_rate, k) for stage in model.estimators_ for k, tree in enumerate(stage)],
+        [nodes.with_values(model.learning_rate * np.concatenate(nodes.values)[:, 0, 0], adds_to)],
         classes=model.classes_ if classifier else np.array(["any score"]),
         columns=[Column(name) for name in column_names(model)],
         importances=model.feature_importances_,
@@ -69,15 +74,3 @@ def probability(model: Any) -> Callable[[float], float] | None:
     if not isinstance(model, GradientBoostingClassifier) or len(model.classes_) != 2:
         return None
     return lambda total: float(model._loss.predict_proba(np.array([total]))[0, 1])
-
-
-def _tree(tree: Any, learning_rate: float, k: int) -> Tree:
-    nodes = nodes_of(tree)
-    return Tree(
-        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
-        threshold=nodes.threshold,
-        left=nodes.children_left,
-        right=nodes.children_right,
-        values=learning_rate * nodes.value[:, 0, 0],
-        adds_to=k,
-    )

@@ -16,13 +16,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-from treeproof.errors import UnsupportedModelError
+from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
-from treeproof.model.importers.sklearn import refuse_vote, require_fitted, require_known
+from treeproof.model.importers.sklearn import refuse_vote, require_fitted
+from treeproof.model.importers.tree_nodes import refuse_unsound, require_known
 
 TAKES = "HistGradientBoostingClassifier and HistGradientBoostingRegressor"
 
@@ -63,16 +64,12 @@ def load(model: Any, vote: Vote | None) -> Forest:
         )
     order, columns = _columns(model)
     start = np.ravel(model._baseline_prediction).astype(float)
-    known = [None if column.categories is None else len(column.categories) - 1 for column in columns]
-    seen = model._bin_mapper.bin_thresholds_
-    trees = [
-        _tree(predictor, k, order, known, seen) for stage in model._predictors for k, predictor in enumerate(stage)
-    ]
+    trees = _trees(model, order, columns)
     forest = assemble(
-        trees,
+        [trees],
         classes=model.classes_ if classifier else np.array(["any score"]),
         columns=columns,
-        importances=split_counts(trees, len(columns)),
+        importances=split_counts([trees], len(columns)),
         vote="sum",
         dtype="float64",
         sums=Sums(tuple(start.tolist()), cuts=None if len(start) > 1 else (5e-324,) if classifier else ()),
@@ -106,28 +103,69 @@ def _columns(model: Any) -> tuple[list[int], list[Column]]:
     return order, columns
 
 
-def _tree(predictor: Any, k: int, order: list[int], n_known: list[int | None], seen: list[Any]) -> Tree:
-    nodes = predictor.nodes
-    if type(predictor) is not TreePredictor or set(nodes.dtype.names) - _NODE_FIELDS:
-        raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
-    leaf = nodes["is_leaf"].astype(bool)
-    feature = np.where(leaf, LEAF, np.array(order)[np.where(leaf, 0, nodes["feature_idx"])])
-    left_categories = {}
-    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
-        n = n_known[feature[node]]
-        assert n is not None
-        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].tolist()
-        chosen = {code for code in range(n) if words[code // 32] >> code % 32 & 1}
-        if nodes["missing_go_to_left"][node]:  # and so do categories that training did not see
-            chosen |= set(range(n + 1)) - {int(code) for code in seen[nodes["feature_idx"][node]]}
-        left_categories[node] = frozenset(chosen)
+def _trees(model: Any, order: list[int], columns: list[Column]) -> Tree:
+    """Return the trees, if their nodes are sound: as for other trees, scikit-learn's own code follows them blindly."""
+    predictors = [predictor for stage in model._predictors for predictor in stage]
+    for predictor in predictors:
+        if type(predictor) is not TreePredictor or set(predictor.nodes.dtype.names) - _NODE_FIELDS:
+            raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
+    if not predictors:
+        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    sizes = np.array([len(predictor.nodes) for predictor in predictors])
+    roots = np.cumsum(sizes) - sizes
+    first = np.repeat(roots, sizes)
+    nodes = np.concatenate([predictor.nodes for predictor in predictors])
+    leaf, categorical = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    place, seen = np.arange(len(nodes)) - first, nodes["feature_idx"]
+    named = np.array([columns[j].categories is not None for j in order])
+    n_sets = np.array([_n_sets(predictor) for predictor in predictors])
+    inside = (seen >= 0) & (seen < len(order))
+    sound = inside & (named[np.where(inside, seen, 0)] == categorical)
+    sound &= ~categorical | (nodes["bitset_idx"] < np.repeat(n_sets, sizes))
+    for child in (left, right):
+        sound &= (child > place) & (child < np.repeat(sizes, sizes))
+    refuse_unsound(sound | leaf, roots, "a leaf, or split one of the model's columns and have two children")
+    if (sizes == 0).any() or not np.array_equal(np.asarray(model._bin_mapper.is_categorical_, dtype=bool), named):
+        raise ForestFormatError("The trees of the model do not fit its columns: the model is damaged.")
+    sets = np.concatenate([predictor.raw_left_cat_bitsets for predictor in predictors])
+    set_of = nodes["bitset_idx"] + np.repeat(np.cumsum(n_sets) - n_sets, sizes)
+    splits = np.flatnonzero(categorical & ~leaf)
     return Tree(
-        feature=feature,
+        feature=np.where(leaf, LEAF, np.array(order)[np.where(leaf, 0, seen)]),
         threshold=nodes["num_threshold"],
-        left=nodes["left"].astype(np.int64),
-        right=nodes["right"].astype(np.int64),
+        left=left + first,
+        right=right + first,
         values=nodes["value"],
         missing_left=nodes["missing_go_to_left"].astype(bool),
-        left_categories=left_categories,
-        adds_to=k,
+        left_categories=_left_categories(model, nodes, splits, sets[set_of[splits]], order, columns),
+        adds_to=np.repeat(np.arange(len(predictors)) % len(model._predictors[0]), sizes),
+        roots=roots,
     )
+
+
+def _n_sets(predictor: Any) -> int:
+    """Return how many sets of categories a tree has; each holds a bit for every code below 256."""
+    sets = np.asarray(predictor.raw_left_cat_bitsets)
+    if sets.ndim != 2 or sets.dtype != np.uint32 or (len(sets) and sets.shape[1] != 8):
+        raise ForestFormatError("A tree's sets of categories must have 256 bits each: the model is damaged.")
+    return len(sets)
+
+
+def _left_categories(
+    model: Any, nodes: Any, splits: Any, sets: Any, order: list[int], columns: list[Column]
+) -> dict[int, frozenset[int]]:
+    """Return, per node that splits a categorical column, the categories that go left; None is the last category."""
+    flags = np.unpackbits(sets.astype("<u4").view(np.uint8).reshape(-1, 32), axis=1, bitorder="little")
+    found = {}
+    for node, bits in zip(splits.tolist(), flags.astype(bool), strict=True):
+        o = int(nodes["feature_idx"][node])
+        categories = columns[order[o]].categories
+        assert categories is not None
+        left = np.append(bits[: len(categories) - 1], False)
+        if nodes["missing_go_to_left"][node]:  # and so do categories that training did not see
+            unseen = np.ones(len(categories), dtype=bool)
+            unseen[model._bin_mapper.bin_thresholds_[o].astype(int)] = False
+            left |= unseen
+        found[node] = frozenset(np.flatnonzero(left).tolist())
+    return found

@@ -33,8 +33,9 @@ from treeproof.model.forest import Forest
 from treeproof.model.importers import xgboost
 from treeproof.model.importers.pieces import Pieces, unfold
 from treeproof.model.importers.selfcheck import N_ROWS, boundary_rows, check_against, check_scores
-from treeproof.model.importers.sklearn import require_fitted, require_known, sequential
+from treeproof.model.importers.sklearn import require_fitted, sequential
 from treeproof.model.importers.steps import Source, Stage, follow, is_idle
+from treeproof.model.importers.tree_nodes import require_known
 from treeproof.model.rows import is_missing
 
 TAKES = "scikit-learn's Pipeline that ends in one of these"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.tree._tree import Tree as SklearnTree
 from sklearn.utils.validation import check_is_fitted
 
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column, Missing
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers.assemble import Tree, assemble, column_names
+from treeproof.model.importers.assemble import assemble, column_names
 from treeproof.model.importers.selfcheck import check_against, check_scores
+from treeproof.model.importers.tree_nodes import Nodes, read_nodes, require_known, require_known_in_all
 from treeproof.model.majority import MajorityForestClassifier
 
 TAKES = (
@@ -27,25 +28,14 @@ TAKES = (
     "treeproof.MajorityForestClassifier, and their subclasses"
 )
 
-# What a node of a fitted tree may carry. A field that is not here changes how rows are routed (native categorical
-# splits, for example), in a way that reading thresholds alone would get wrong.
-_NODE_FIELDS = {
-    "left_child",
-    "right_child",
-    "feature",
-    "threshold",
-    "impurity",
-    "n_node_samples",
-    "weighted_n_node_samples",
-    "missing_go_to_left",
-}
-
 # The methods that make up a prediction, and the implementations that are understood: the guarantee is about this
 # code. A subclass may change anything else.
 _FOREST_VOTE: dict[Any, Vote] = {
     ForestClassifier.__dict__["predict_proba"]: "mean",
     MajorityForestClassifier.__dict__["predict_proba"]: "majority",
 }
+
+_SOME_ROWS = np.zeros((1, 1))  # dense ones: what trees do with missing values depends on that
 
 
 def takes(model: Any) -> bool:
@@ -105,18 +95,12 @@ def _load_regressor(model: Any) -> Forest:
         require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         require_known(model, "predict", [ForestRegressor.__dict__["predict"]])
     trees = list(model.estimators_) if forest_model else [model]
-    for tree in trees:
-        require_known(tree, "predict", [BaseDecisionTree.__dict__["predict"]])
-    parts = []
-    for nodes in map(nodes_of, trees):
-        feature = np.where(nodes.children_left == LEAF, LEAF, nodes.feature)
-        left, right, missing_left = nodes.children_left, nodes.children_right, nodes.missing_go_to_left
-        parts.append(Tree(feature, nodes.threshold, left, right, nodes.value[:, 0, :], missing_left))
-    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    require_known_in_all(trees, "predict", BaseDecisionTree)
+    nodes = read_nodes(trees, model.n_features_in_)
     forest = assemble(
-        parts,
+        [nodes.with_values(np.concatenate([values[:, 0, :] for values in nodes.values]))],
         classes=np.array(["any score"]),
-        columns=[Column(name, missing=missing) for name in column_names(model)],
+        columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
         importances=model.feature_importances_,
         vote="sum",
         sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
@@ -142,62 +126,31 @@ def _own(cls: type, method: str) -> list[Any]:
     return [cls.__dict__[method]] if method in cls.__dict__ else []
 
 
-def require_known(model: Any, method: str, known: list[Any]) -> None:
-    """Refuse a model whose method is none of the known implementations."""
-    # getattr_static sees an attribute set on the instance too, and runs no code of the model.
-    if not any(inspect.getattr_static(model, method, None) is function for function in known):
-        # The vote of the trees does not go through the forest's own predict.
-        avoidable = isinstance(model, ForestClassifier) and method in ("predict", "predict_proba")
-        remedy = ', or explain the trees\' majority vote with vote="majority"' if avoidable else ""
-        raise UnsupportedModelError(
-            f"{type(model).__name__} has its own '{method}', which treeproof does not know and so cannot prove "
-            f"anything about. Pass a model that predicts as scikit-learn's own classes do{remedy}."
-        )
-
-
 def _flatten(model: Any, trees: list[Any], vote: Vote) -> Forest:
-    parts = [tree_of(tree, len(model.classes_)) for tree in trees]
-    missing: Missing = "possible" if trees[0]._support_missing_values(np.zeros((1, 1))) else "never"
+    require_known_in_all(trees, "predict_proba", DecisionTreeClassifier)
+    nodes = read_nodes(trees, model.n_features_in_)
     return assemble(
-        parts,
+        [nodes.with_values(_probabilities(nodes, len(model.classes_)))],
         classes=model.classes_,
-        columns=[Column(name, missing=missing) for name in column_names(model)],
+        columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
         importances=model.feature_importances_,
         vote=vote,
     )
 
 
-def tree_of(tree: Any, n_classes: int) -> Tree:
-    """Return the nodes of a fitted DecisionTreeClassifier, its values as probabilities."""
-    require_known(tree, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
-    nodes = nodes_of(tree)
-    if nodes.value.shape[1:] != (1, n_classes):
-        raise UnsupportedModelError(
-            f"Every tree must know all {n_classes} classes. Got leaf values of shape {nodes.value.shape[1:]}."
-        )
-    return Tree(
-        feature=np.where(nodes.children_left == LEAF, LEAF, nodes.feature),
-        threshold=nodes.threshold,
-        left=nodes.children_left,
-        right=nodes.children_right,
-        values=nodes.value[:, 0, :],
-        missing_left=nodes.missing_go_to_left,
-    )
+def _probabilities(nodes: Nodes, n_classes: int) -> Any:
+    """Return what each node of classification trees has for each class: its probability."""
+    for values in nodes.values:
+        if values.shape[1:] != (1, n_classes):
+            raise UnsupportedModelError(
+                f"Every tree must know all {n_classes} classes. Got leaf values of shape {values.shape[1:]}."
+            )
+    return np.concatenate([values[:, 0, :] for values in nodes.values])
 
 
-def nodes_of(tree: Any) -> Any:
-    """Return the nodes of a fitted tree, classifier or regressor; refuse what routes rows in an unknown way."""
-    require_known(tree, "_validate_X_predict", [BaseDecisionTree.__dict__["_validate_X_predict"]])
-    nodes = tree.tree_
-    if type(nodes) is not SklearnTree:
-        raise UnsupportedModelError(f"A tree must be scikit-learn's own Tree. Got {type(nodes).__name__}.")
-    unknown = set(nodes.__getstate__()["nodes"].dtype.names) - _NODE_FIELDS
-    if unknown:
-        raise UnsupportedModelError(
-            f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
-            "Update treeproof, or train with an older scikit-learn."
-        )
-    return nodes
+def missing_in(trees: Sequence[Any]) -> Missing:
+    """Return whether columns may be missing for all these trees."""
+    return "possible" if all(tree._support_missing_values(_SOME_ROWS) for tree in trees) else "never"
 
 
 def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from treeproof.errors import ImportMismatchError, NotFittedError, UnsupportedModelError
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model
+from treeproof.model.importers import import_model, tree_nodes
 from treeproof.model.importers import sklearn as importer
 from treeproof.model.majority import MajorityForestClassifier
 
@@ -395,7 +395,7 @@ class TestRefusals:
             import_model(kind())
 
     def test_of_node_fields_that_are_not_known(self, monkeypatch):
-        monkeypatch.setattr(importer, "_NODE_FIELDS", importer._NODE_FIELDS - {"missing_go_to_left"})
+        monkeypatch.setattr(tree_nodes, "_NODE_FIELDS", tree_nodes._NODE_FIELDS - {"missing_go_to_left"})
         with pytest.raises(UnsupportedModelError, match=r"stores \['missing_go_to_left'\] with each node"):
             import_model(fit(DecisionTreeClassifier()))
 
