@@ -18,6 +18,7 @@ _IMPORTERS = (
     "hist_gradient_boosting",
     "ada_boost",
     "bagging",
+    "voting",
     "xgboost",
     "lightgbm",
     "pipeline",

@@ -1,85 +1,87 @@
-"""scikit-learn's BaggingClassifier of decision trees, and VotingClassifier of decision trees.
-
-Bagging and soft voting average the trees' probabilities, hard voting counts their votes.
-"""
+"""scikit-learn's BaggingClassifier and BaggingRegressor of decision trees: the mean of what the trees give."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import BaggingClassifier, VotingClassifier
-from sklearn.ensemble._voting import _BaseVoting
-from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
-from treeproof.model.decision import Vote
+from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
-from treeproof.model.importers.selfcheck import check_against
-from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted
+from treeproof.model.importers.selfcheck import check_against, check_scores
+from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted, sequential
 from treeproof.model.importers.tree_nodes import read_nodes, require_known, require_known_in_all
 
-TAKES = "BaggingClassifier and VotingClassifier of decision trees"
+TAKES = "BaggingClassifier and BaggingRegressor of decision trees"
 
 
 def takes(model: Any) -> bool:
-    """Return whether the model is scikit-learn's BaggingClassifier or VotingClassifier."""
-    return isinstance(model, BaggingClassifier | VotingClassifier)
+    """Return whether the model is one of scikit-learn's bagging."""
+    return isinstance(model, BaggingClassifier | BaggingRegressor)
 
 
 def load(model: Any, vote: Vote | None) -> Forest:
-    """Return the forest of a fitted model; its labels are checked against the model's."""
+    """Return the forest of a fitted model; its labels or scores are checked against the model's."""
     require_fitted(model)
     refuse_vote(model, vote)
-    bagging = isinstance(model, BaggingClassifier)
-    base = BaggingClassifier if bagging else VotingClassifier
-    require_known(model, "predict", [base.__dict__["predict"]])
-    require_known(model, "predict_proba", [base.__dict__["predict_proba"]])
-    if bagging and model.n_estimators != len(model.estimators_):
+    classifier = isinstance(model, BaggingClassifier)
+    base = BaggingClassifier if classifier else BaggingRegressor
+    for method in ("predict", "predict_proba") if classifier else ("predict",):
+        require_known(model, method, [base.__dict__[method]])
+    if model.n_estimators != len(model.estimators_):
         raise UnsupportedModelError(
-            f"A BaggingClassifier must have n_estimators trees. Got {len(model.estimators_)} and "
+            f"A {base.__name__} must have n_estimators trees. Got {len(model.estimators_)} and "
             f"n_estimators={model.n_estimators}; was that changed after fitting?"
         )
-    if not bagging:
-        require_known(model, "_collect_probas", [VotingClassifier.__dict__["_collect_probas"]])
-        require_known(model, "_predict", [_BaseVoting.__dict__["_predict"]])
-    for tree in model.estimators_:
-        if not isinstance(tree, DecisionTreeClassifier):
-            raise UnsupportedModelError(
-                f"{type(model).__name__} must combine decision trees. Got {type(tree).__name__}; "
-                "explain that model alone."
-            )
-    if not bagging and model.weights is not None:
-        raise UnsupportedModelError("VotingClassifier must give all trees the same weight. Got weights=...")
-    require_known_in_all(model.estimators_, "predict", BaseDecisionTree)
-    require_known_in_all(model.estimators_, "predict_proba", DecisionTreeClassifier)
-    every = np.arange(model.n_features_in_)
-    chosen = model.estimators_features_ if bagging else [every] * len(model.estimators_)
-    trees = _trees(model, chosen)
+    require_trees(model, classifier)
+    trees = trees_over(model, model.estimators_features_, model.classes_ if classifier else None)
     forest = assemble(
         [trees],
-        classes=model.classes_,
+        classes=model.classes_ if classifier else np.array(["any score"]),
         columns=[Column(name, missing=missing_in(model.estimators_)) for name in column_names(model)],
         importances=split_counts([trees], model.n_features_in_),
-        vote="mean" if bagging or model.voting == "soft" else "majority",
+        vote="mean" if classifier else "sum",
+        sums=None if classifier else Sums((0.0,), divisor=float(len(model.estimators_)), cuts=()),
     )
-    sequential = copy.copy(model)
-    sequential.n_jobs = None
-    check_against(forest, sequential.predict)
+    if classifier:
+        check_against(forest, sequential(model).predict)
+    else:
+        check_scores(forest, sequential(model).predict)
     return forest
 
 
-def _trees(model: Any, chosen: list[Any]) -> Tree:
+def require_trees(model: Any, classifier: bool) -> None:
+    """Refuse an ensemble whose members are not all decision trees that predict as scikit-learn's do."""
+    kind = DecisionTreeClassifier if classifier else DecisionTreeRegressor
+    for member in model.estimators_:
+        if not isinstance(member, kind):
+            raise UnsupportedModelError(
+                f"{type(model).__name__} must combine decision trees. Got {type(member).__name__}. What such a member "
+                "predicts is rounded before it is added to the others', so that it is no sum of leaf values any more. "
+                f"Explain a {type(member).__name__} alone, if it is a tree ensemble."
+            )
+    require_known_in_all(model.estimators_, "predict", BaseDecisionTree)
+    if classifier:
+        require_known_in_all(model.estimators_, "predict_proba", DecisionTreeClassifier)
+    if any(np.ndim(tree.n_outputs_) or tree.n_outputs_ != 1 for tree in model.estimators_):
+        raise UnsupportedModelError(f"{type(model).__name__} must combine trees with one output. Got several outputs.")
+
+
+def trees_over(model: Any, chosen: Sequence[Any], classes: Any) -> Tree:
     """Return trees over all columns and classes; each tree's own may be some of them, in any order."""
     nodes = read_nodes(model.estimators_, [len(columns) for columns in chosen])
-    values = np.zeros((len(nodes.feature), len(model.classes_)))
+    values = np.zeros((len(nodes.feature), 1 if classes is None else len(classes)))
     for root, size, tree, own in zip(nodes.roots, nodes.sizes, model.estimators_, nodes.values, strict=True):
-        classes = np.asarray(tree.classes_, dtype=int)  # classes are numbered by the ensemble
-        values[root : root + size, classes] = own[:, 0, :]
+        # Classes of the trees are numbers, given to them by the ensemble.
+        known = [0] if classes is None else np.asarray(tree.classes_, dtype=int)
+        values[root : root + size, known] = own[:, 0, :]
     first = np.cumsum([0, *map(len, chosen)])[:-1]  # of each tree's columns, among those of all trees
     place = np.where(nodes.feature == LEAF, 0, nodes.feature) + np.repeat(first, nodes.sizes)
     feature = np.where(nodes.feature == LEAF, LEAF, np.concatenate(chosen)[place])

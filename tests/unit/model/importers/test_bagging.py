@@ -1,17 +1,17 @@
-"""Bagging and voting: trees over some columns and classes are put together as the ensemble does it."""
+"""Bagging: trees over some columns and classes are put together as the ensemble does it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 import treeproof as tp
-from importing import agrees, as_array, proofs_hold, refused
+from importing import agrees, as_array, proofs_hold, refused, sums_agree
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.importers import import_model
 
@@ -82,44 +82,31 @@ def test_probabilities_that_tie(n_trees):
         proofs_hold(model, tp.Explainer(model), row, as_array)
 
 
-def vote(X, y, kind, n=5, **options):
-    trees = [(f"t{i}", DecisionTreeClassifier(max_depth=3, max_features=2, random_state=i)) for i in range(n)]
-    return VotingClassifier(trees, voting=kind, **options).fit(X, y)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_features": 0.3}, {"max_features": 2, "bootstrap_features": True}, {"n_jobs": 2}, {"n_estimators": 1}],
+    ids=str,
+)
+@pytest.mark.parametrize("tree", [DecisionTreeRegressor(max_depth=4), ExtraTreeRegressor(max_depth=3)], ids=str)
+def test_bagging_of_regressors(options, tree):
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggingRegressor(tree, **{"n_estimators": 12, "random_state": 0, **options}).fit(X, y)
+    forest = import_model(model)
+    model.n_jobs = None
+    sums_agree(forest, model.predict)
+    assert forest.score(X[:30]).tolist() == [model.predict(row[None])[0] for row in X[:30]]
+    proofs_hold(model, tp.Explainer(model, cuts=[120, 180]), X[0], as_array)
+    around = tp.Explainer(model).around(X[0], 30)
+    assert around.abductive(X[0]).label.startswith("within 30 of")
 
 
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-@pytest.mark.parametrize(("n", "data"), [(1, IRIS), (2, CANCER), (4, IRIS), (9, CANCER), (20, IRIS)])
-def test_voting(kind, n, data):
-    X, y = data
-    model = vote(X, np.array(["x", "y", "z"])[y], kind, n)
-    forest = agrees(model, as_array)
-    assert forest.vote == ("majority" if kind == "hard" else "mean")
-    proofs_hold(model, tp.Explainer(model), X[70], as_array)
-    one_by_one = [model.predict(row[None])[0] for row in X[:40]]  # numpy may add one row in another order
-    assert forest.predict(X[:40]).tolist() == one_by_one
-
-
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_voting_that_ties(kind):
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 3, (60, 3)).astype(float)
-    model = vote(X, rng.integers(0, 3, 60), kind, 6)
-    forest = agrees(model, as_array, n=4000)
-    assert forest.predict(X).tolist() == [model.predict(row[None])[0] for row in X]
-    for row in X[:4]:
-        proofs_hold(model, tp.Explainer(model), row, as_array)
-
-
-def test_a_dropped_tree_does_not_vote():
-    X, y = IRIS
-    model = VotingClassifier(
-        [
-            ("a", DecisionTreeClassifier(max_depth=2)),
-            ("b", "drop"),
-            ("c", ExtraTreeClassifier(max_depth=3, random_state=0)),
-        ]
-    ).fit(X, y)
-    assert agrees(model, as_array).n_trees == 2
+def test_refusals_of_regressors():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggingRegressor(RandomForestRegressor(2), 2).fit(X, y)
+    refused(model, UnsupportedModelError, "BaggingRegressor must combine decision trees. Got RandomForestRegressor")
+    model = BaggingRegressor(DecisionTreeRegressor(max_depth=2), 2).fit(X, y)
+    model.n_estimators = 1
+    refused(model, UnsupportedModelError, "n_estimators")
 
 
 class OwnProbabilities(BaggingClassifier):
@@ -127,23 +114,12 @@ class OwnProbabilities(BaggingClassifier):
         return super().predict_proba(X)[:, ::-1]
 
 
-class OwnCollection(VotingClassifier):
-    def _collect_probas(self, X):
-        return super()._collect_probas(X)[:, :, ::-1]
-
-
 def test_refusals():
     X, y = IRIS
     for inner in (KNeighborsClassifier(), RandomForestClassifier(3), LogisticRegression(max_iter=9999)):
         refused(bag(X, y, inner, n_estimators=2), UnsupportedModelError, f"Got {type(inner).__name__}")
-        model = VotingClassifier([("a", inner), ("b", DecisionTreeClassifier())]).fit(X, y)
-        refused(model, UnsupportedModelError, f"must combine decision trees. Got {type(inner).__name__}")
-    refused(vote(X, y, "soft", weights=[1, 2, 1, 1, 1]), UnsupportedModelError, "same weight. Got weights")
     refused(BaggingClassifier(), NotFittedError, "call its fit")
-    refused(VotingClassifier([("a", DecisionTreeClassifier())]), NotFittedError, "call its fit")
     refused(OwnProbabilities(n_estimators=2).fit(X, y), UnsupportedModelError, "own 'predict_proba'")
-    model = OwnCollection([("a", DecisionTreeClassifier())], voting="soft").fit(X, y)
-    refused(model, UnsupportedModelError, "own '_collect_probas'")
     refused(bag(X, y), InputError, "leave it out", vote="majority")
     model = bag(X, y)
     model.n_estimators = 5  # it would predict with the first five
