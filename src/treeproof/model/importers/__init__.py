@@ -19,6 +19,7 @@ _IMPORTERS = (
     "ada_boost",
     "bagging",
     "voting",
+    "isolation_forest",
     "xgboost",
     "lightgbm",
     "pipeline",

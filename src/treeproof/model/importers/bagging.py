@@ -17,7 +17,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted, sequential
-from treeproof.model.importers.tree_nodes import read_nodes, require_known, require_known_in_all
+from treeproof.model.importers.tree_nodes import Nodes, read_nodes, require_known, require_known_in_all
 
 TAKES = "BaggingClassifier and BaggingRegressor of decision trees"
 
@@ -82,7 +82,11 @@ def trees_over(model: Any, chosen: Sequence[Any], classes: Any) -> Tree:
         # Classes of the trees are numbers, given to them by the ensemble.
         known = [0] if classes is None else np.asarray(tree.classes_, dtype=int)
         values[root : root + size, known] = own[:, 0, :]
+    return dataclasses.replace(nodes.with_values(values), feature=over_columns(nodes, chosen))
+
+
+def over_columns(nodes: Nodes, chosen: Sequence[Any]) -> Any:
+    """Return which column each node splits, if each tree sees only those that were chosen for it."""
     first = np.cumsum([0, *map(len, chosen)])[:-1]  # of each tree's columns, among those of all trees
     place = np.where(nodes.feature == LEAF, 0, nodes.feature) + np.repeat(first, nodes.sizes)
-    feature = np.where(nodes.feature == LEAF, LEAF, np.concatenate(chosen)[place])
-    return dataclasses.replace(nodes.with_values(values), feature=feature)
+    return np.where(nodes.feature == LEAF, LEAF, np.concatenate(chosen)[place])

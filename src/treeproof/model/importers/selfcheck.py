@@ -36,13 +36,22 @@ def check_against(forest: Forest, predict: Callable[[Any], Any], rows: Rows | No
             )
 
 
-def check_scores(forest: Forest, scores: Callable[[Any], Any], rows: Rows | None = None) -> None:
-    """Raise ImportMismatchError unless `scores` gives the forest's sums, bit for bit, on rows as above."""
+def check_scores(
+    forest: Forest,
+    scores: Callable[[Any], Any],
+    rows: Rows | None = None,
+    function: Callable[[Any], Any] | None = None,
+) -> None:
+    """Raise ImportMismatchError unless `scores` gives the forest's sums, bit for bit, on rows as above.
+
+    With a `function` of one sum, that of the forest's sums.
+    """
     rows = boundary_rows(forest, N_ROWS, seed=1) if rows is None else rows
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         expected = np.asarray(scores(rows))
     got = forest.add(forest.route(rows))
+    got = got if function is None else np.asarray(function(got[:, 0])).reshape(len(rows), 1)
     for row, want, have in zip(rows, expected.reshape(got.shape), got, strict=True):
         if not np.array_equal(want, have):
             raise ImportMismatchError(

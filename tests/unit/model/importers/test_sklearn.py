@@ -11,7 +11,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     ExtraTreesClassifier,
-    IsolationForest,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
@@ -363,7 +362,6 @@ class TestSubclasses:
 
 REFUSED = {
     "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "Got CalibratedClassifierCV"),
-    "isolation forest": (IsolationForest(n_estimators=2).fit(X), "Got IsolationForest"),
     "linear model": (LogisticRegression(), "Got LogisticRegression"),
     "class": (
         RandomForestClassifier,
