@@ -36,12 +36,13 @@ def mixed_data(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
 def source_predict(model: Any, frame: Any) -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(model.predict(frame)).tolist()
+        predicted = np.asarray(model.predict(frame))
+        return predicted.reshape(len(predicted)).tolist()  # some models give a table of one column
 
 
-def agrees(model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7) -> Forest:
+def agrees(model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7, data: Any = None) -> Forest:
     """Assert that the import predicts as the model does on `n` rows on and beside thresholds; return the import."""
-    forest = import_model(model)
+    forest = import_model(model, data=data)
     rows = boundary_rows(forest, n, seed=seed)
     expected = source_predict(model, rows_as(forest, rows))
     if forest.sums is not None and forest.sums.cuts == ():
@@ -64,6 +65,10 @@ def as_frame(forest: Forest, rows: Rows) -> Any:
 
 def as_categories(forest: Forest, rows: Rows) -> Any:
     return decoded(forest, rows, named=True)
+
+
+def _classifies(model: Any) -> bool:
+    return len(getattr(model, "classes_", ())) > 0  # some regressors have an empty list
 
 
 def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, n: int = 1000, seed: int = 3) -> Any:
@@ -94,13 +99,13 @@ def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, 
         ]
         options = [end for pair in ends for end in pair] + ([math.nan] if condition.missing or not ends else [])
         rows[:, feature.column] = rng.choice(options, n)
-    if isinstance(getattr(forest.sums, "cuts", None), tuple) and not hasattr(model, "classes_"):
+    if isinstance(getattr(forest.sums, "cuts", None), tuple) and not _classifies(model):
         labels = forest.classes[forest.decide(forest.route(rows))].tolist()
     else:
         labels = source_predict(model, rows_as(forest, rows))
     assert set(labels) == {why.label}
     change = explainer.contrastive(row, timeout=0.5)  # the closest change can take long to prove
-    if change.witness is not None and hasattr(model, "classes_"):
+    if change.witness is not None and _classifies(model):
         witness = as_rows([list(change.witness)], forest.columns, forest.floats)
         assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]
         assert change.witness_label != change.label

@@ -93,7 +93,8 @@ class Explainer:
     cuts
         For a regressor: explain in which of the ranges, parted by these values, its score lies. See also `around`.
     data
-        Rows as the model takes them; needed for ``domain="observed"``.
+        Rows as the model takes them; needed for ``domain="observed"``, and for CatBoost models with categories, which
+        do not know how these are called.
     domain
         ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
     verify
@@ -134,7 +135,7 @@ class Explainer:
         **options: Any,
     ) -> None:
         _refuse_misspelt(options, oracle)
-        forest = state(model, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts)
+        forest = state(model, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts, data=data)
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
             kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
@@ -757,13 +758,14 @@ def state(
     threshold: float | None = None,
     confidence: float | None = None,
     cuts: Iterable[float] | None = None,
+    data: Any = None,
 ) -> Forest:
     """Return the forest whose label is what is to be explained about a model."""
     stated = {"threshold": threshold, "confidence": confidence, "cuts": cuts}
     given = [name for name, value in stated.items() if value is not None]
     if len(given) > 1:
         raise InputError(f"Only one of 'threshold', 'confidence' and 'cuts' can be given. Got {' and '.join(given)}.")
-    forest = import_model(model, vote=vote)
+    forest = import_model(model, vote=vote, data=data)
     if threshold is not None:
         return statements.cut_probability(forest, threshold, probability_of(model))
     if confidence is not None:

@@ -17,7 +17,7 @@ import treeproof as tp
 from importing import agrees, as_array, as_categories, as_frame, proofs_hold
 from treeproof.errors import UnsupportedModelError
 
-FILES = ("sklearn_models", "boosters", "pipelines")
+FILES = ("sklearn_models", "boosters", "catboost_models", "pipelines")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def verify(entry: Entry) -> None:
     """Assert that the import predicts as the model on boundary rows, and that a proof holds for the model itself."""
     model, X = entry.make()
     rows_as = _rows_as(X)
-    agrees(model, rows_as, n=1000)
+    agrees(model, rows_as, n=1000, data=entry.options.get("data"))
     proofs_hold(model, tp.Explainer(model, **entry.options), _row(X), rows_as)
 
 

@@ -24,7 +24,7 @@ FORMAT = "treeproof-forest"
 VERSION = 2
 
 PICKLES = (".pkl", ".pickle", ".joblib")
-MODELS = (".json", ".ubj", ".txt", ".lgb", ".skops", *PICKLES)  # endings of the files that `load_model` reads
+MODELS = (".json", ".ubj", ".txt", ".lgb", ".cbm", ".skops", *PICKLES)  # endings of the files that `load_model` reads
 
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
@@ -200,8 +200,8 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
 
     Models saved by XGBoost (.json or .ubj) or LightGBM (.txt or .lgb) are returned as a `Forest`, with classes
-    0, 1, ...; neither library is needed. A pickle (also .joblib) can execute any code when it is read, so it is read
-    only with ``trust=True``.
+    0, 1, ..., and those that CatBoost saved as .json with their labels; no library is needed. CatBoost's .cbm is read
+    by CatBoost. A pickle (also .joblib) can execute any code when it is read, so it is read only with ``trust=True``.
 
     Parameters
     ----------
@@ -218,15 +218,18 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     ...     tp.load_model(f"{folder}/heart.json")
     Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
-    from treeproof.model.importers import lightgbm, ubjson, xgboost
+    from treeproof.model.importers import catboost, lightgbm, ubjson, xgboost
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         text = _read_text(path)
         with _naming_file(path):
             document = _json(text)
-            by_xgboost = isinstance(document, dict) and "learner" in document
-            return xgboost.from_json(document) if by_xgboost else _forest(document)
+            if isinstance(document, dict) and "learner" in document:
+                return xgboost.from_json(document)
+            if isinstance(document, dict) and "features_info" in document:
+                return catboost.from_json(document)
+            return _forest(document)
     if suffix == ".ubj":
         content = Path(path).read_bytes()
         with _naming_file(path):
@@ -235,6 +238,9 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
         text = _read_text(path)
         with _naming_file(path):
             return lightgbm.from_text(text)
+    if suffix == ".cbm":
+        with _naming_file(path):
+            return catboost.from_binary(Path(path))
     if suffix == ".skops":
         return _load_skops(path)
     if is_pickle(path):

@@ -24,7 +24,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     """
     if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
         return X
-    matrix = _as_matrix(X, columns)
+    matrix = as_matrix(X, columns)
     if matrix.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
         lengths = sorted({np.size(row) for row in matrix})
         raise InputError(f"Rows must all have {len(columns)} values. Got rows of {' and '.join(map(str, lengths))}.")
@@ -53,7 +53,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
 
 def one_by_one(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> list[Rows | InputError]:
     """Return what `as_rows` does, row by row, with a row's error in its place; anything but a table still raises."""
-    matrix = _as_matrix(X, columns)
+    matrix = as_matrix(X, columns)
     if matrix.ndim != 2 or matrix.shape[1] != len(columns):
         as_rows(X, columns, floats)  # this error says why
     found: list[Rows | InputError] = []
@@ -130,7 +130,8 @@ def _plain(x: Any) -> Any:
         raise InputError(f"Rows must all have the same length. Got: {error}.") from error
 
 
-def _as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
+def as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
+    """Return the values of a table as they are, its columns in this order; whether they can be used is not checked."""
     if hasattr(X, "toarray") and any(column.missing == "expected" for column in columns):
         raise InputError(
             "Rows must not be sparse: this model accepts missing values, and some models treat entries that a sparse "

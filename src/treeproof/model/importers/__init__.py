@@ -22,6 +22,7 @@ _IMPORTERS = (
     "isolation_forest",
     "xgboost",
     "lightgbm",
+    "catboost",
     "pipeline",
 )
 
@@ -31,7 +32,7 @@ def _importers() -> list[Any]:
     return [import_module(f"{__name__}.{name}") for name in _IMPORTERS]
 
 
-def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
+def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> Forest:
     """Return the forest that predicts exactly as `model`, or under another vote of its trees.
 
     Parameters
@@ -40,6 +41,8 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
         A fitted classifier, or a `Forest`, which is returned as it is.
     vote
         ``None``: the model's own ``predict``. ``"majority"`` or ``"mean"``: that vote of the model's trees.
+    data
+        Rows as the model takes them; only CatBoost's models with categories need them, to know how these are called.
 
     Examples
     --------
@@ -56,13 +59,13 @@ def import_model(model: Any, *, vote: Vote | None = None) -> Forest:
     importers = _importers()
     for importer in importers:
         if importer.takes(model):
-            found: Forest = importer.load(model, vote)
+            reads_data = getattr(importer, "READS_DATA", False)
+            found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
             return found
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
     raise UnsupportedModelError(
         f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{_hint(model)} It "
-        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. CatBoost and ONNX models are not "
-        "supported."
+        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. ONNX models are not supported."
     )
 
 
