@@ -240,7 +240,9 @@ def test_what_is_refused():
         refused(model, UnsupportedModelError, f"Got the loss {loss.partition(':')[0]}.*catboost.CatBoost")
     targets = catboost.CatBoostRegressor(**SMALL, loss_function="MultiRMSE").fit(X, np.column_stack([y, -y]))
     refused(targets, UnsupportedModelError, r"one number. Got 2 \(loss MultiRMSE\)")
-    labels = catboost.CatBoostClassifier(**SMALL, loss_function="MultiLogloss").fit(X, np.column_stack([y > 99, y < 200]))
+    labels = catboost.CatBoostClassifier(**SMALL, loss_function="MultiLogloss").fit(
+        X, np.column_stack([y > 99, y < 200])
+    )
     refused(labels, UnsupportedModelError, "loss of a classifier .* Got MultiLogloss")
     counted = classifier(FRAME, TARGET > 140, cat_features=NAMES)
     refused(counted, UnsupportedModelError, "CTR features.*one_hot_max_size", data=FRAME)
