@@ -52,19 +52,21 @@ class _Part:
     missing: bool
 
 
-def unfold(forest: Forest, tests: Mapping[int, Pieces]) -> Forest:
+def unfold(forest: Forest, tests: Mapping[int, Pieces], too_large: str) -> Forest:
     """Return the forest in which these nodes, which split numeric columns, make these tests.
 
-    A subtree that several pieces lead to is repeated for each, without what cannot happen there.
+    A subtree that several pieces lead to is repeated for each, without what cannot happen there. `too_large` is the
+    refusal where that makes trees too large.
     """
     ends = [*forest.roots[1:].tolist(), forest.n_nodes]
     limit = _LARGEST_GROWTH * forest.n_nodes + _NODES_ANYWAY
+    changed = set(np.searchsorted(forest.roots, list(tests), side="right").tolist())
     trees = []
-    for root, end in zip(forest.roots.tolist(), ends, strict=True):
-        if not any(root <= node < end for node in tests):
+    for number, (root, end) in enumerate(zip(forest.roots.tolist(), ends, strict=True), start=1):
+        if number not in changed:
             trees.append(_copy(forest, root, end))
             continue
-        trees.append(_unfold(forest, tests, root, limit))
+        trees.append(_unfold(forest, tests, root, limit, too_large))
         limit -= len(trees[-1].feature)
     return assemble(
         trees,
@@ -90,7 +92,7 @@ def _copy(forest: Forest, root: int, end: int) -> Tree:
     )
 
 
-def _unfold(forest: Forest, tests: Mapping[int, Pieces], root: int, limit: int) -> Tree:
+def _unfold(forest: Forest, tests: Mapping[int, Pieces], root: int, limit: int, too_large: str) -> Tree:
     """Return one tree, unfolded from the root down: a node that several pieces reach is split, and met again below."""
     feature, threshold, missing_left = forest.feature.tolist(), forest.threshold.tolist(), forest.missing_left.tolist()
     children = {True: forest.left.tolist(), False: forest.right.tolist()}
@@ -132,10 +134,7 @@ def _unfold(forest: Forest, tests: Mapping[int, Pieces], root: int, limit: int) 
             below = {True: (node, {**parts, j: left}), False: (node, {**parts, j: right})}
         place = len(columns)
         if place >= limit:
-            raise UnsupportedModelError(
-                "The columns of KBinsDiscretizer, one for each bin, make trees too large here. "
-                "Use encode='ordinal', which gives the trees the same choices."
-            )
+            raise UnsupportedModelError(too_large)
         if parent != LEAF:
             links[side][parent] = place
         if j != LEAF and not numeric:

@@ -378,7 +378,11 @@ def _carry_back(route: _Route) -> Forest:
         missing_left=missing_left,
         dtype="float64",
     )
-    return unfold(forest, tests) if tests else forest
+    too_large = (
+        "The columns of KBinsDiscretizer, one for each bin, make trees too large here. "
+        "Use encode='ordinal', which gives the trees the same choices."
+    )
+    return unfold(forest, tests, too_large) if tests else forest
 
 
 def _columns(route: _Route, used: list[int]) -> dict[int, Column]:

@@ -14,20 +14,27 @@ from treeproof.errors import ForestFormatError
 
 DEEPEST = 50
 
-_NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
-_CONSTANTS = {"Z": None, "T": True, "F": False}
+_CODES = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
+_NUMBERS = {ord(marker): np.dtype(f">{code}") for marker, code in _CODES.items()}
+_SINGLE = {ord(marker): struct.Struct(f">{code}") for marker, code in _CODES.items()}
+_CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
+_TEXT, _ARRAY, _OBJECT, _TYPE, _COUNT = b"S[{$#"
+_ARRAY_END, _OBJECT_END = b"]}"
 
 
 def parse(data: bytes) -> Any:
     """Return the value that the bytes hold; ForestFormatError for what is no UBJSON.
 
+    An array whose type is written once for all its numbers, as XGBoost writes them, is one of numpy: a view of the
+    bytes.
+
     >>> parse(b"{i" + bytes([1]) + b"a[$i#i" + bytes([2, 7, 8]) + b"}")
-    {'a': [7, 8]}
+    {'a': array([7, 8], dtype=int8)}
     """
+    reader = _Reader(data)
     try:
-        reader = _Reader(data)
-        value = reader.value(reader.marker(), 0)
-    except (KeyError, ValueError, struct.error) as error:
+        value = reader.value(0)
+    except (KeyError, ValueError, IndexError, struct.error) as error:
         raise ForestFormatError(
             f"The file must be universal binary JSON. Got: {type(error).__name__}: {error}."
         ) from error
@@ -40,61 +47,56 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
-    def take(self, n: int) -> bytes:
-        if not 0 <= n <= len(self.data) - self.at:
-            raise ValueError(f"{n} bytes at {self.at}, of {len(self.data)}")
-        self.at += n
-        return self.data[self.at - n : self.at]
-
-    def marker(self) -> str:
-        return chr(self.take(1)[0])
-
-    def skip(self, marker: str) -> bool:
-        """Return whether this marker is next, and go past it."""
-        found = self.data[self.at : self.at + 1] == marker.encode()
-        self.at += found
-        return found
-
-    def length(self) -> int:
-        count = self.value(self.marker(), DEEPEST)
-        if type(count) is not int or count < 0:
-            raise ValueError(f"a length of {count!r}")
-        return count
-
-    def value(self, marker: str, depth: int) -> Any:
-        if marker in _NUMBERS:
-            return self.numbers(marker, 1)[0]
+    def value(self, depth: int) -> Any:
+        marker = self.data[self.at]
+        self.at += 1
+        if marker in (_ARRAY, _OBJECT):
+            if depth >= DEEPEST:
+                raise ValueError(f"more than {DEEPEST} levels at {self.at}")
+            return self.array(depth + 1) if marker == _ARRAY else self.object(depth + 1)
+        if marker == _TEXT:
+            return self.text()
         if marker in _CONSTANTS:
             return _CONSTANTS[marker]
-        if marker == "S":
-            return self.text()
-        if depth >= DEEPEST or marker not in "[{":
-            raise ValueError(f"{marker!r} at {self.at}, {depth} levels deep")
-        return self.array(depth + 1) if marker == "[" else self.object(depth + 1)
+        single = _SINGLE[marker]
+        self.at += single.size
+        return single.unpack_from(self.data, self.at - single.size)[0]
+
+    def length(self) -> int:
+        count = self.value(DEEPEST)
+        # Never more than there are bytes: nothing that is counted takes less than one.
+        if type(count) is not int or not 0 <= count <= len(self.data) - self.at:
+            raise ValueError(f"a length of {count!r} at {self.at}, of {len(self.data)} bytes")
+        return count
 
     def text(self) -> str:
-        return self.take(self.length()).decode()
+        n = self.length()
+        self.at += n
+        return self.data[self.at - n : self.at].decode()
 
-    def numbers(self, marker: str, n: int) -> list[Any]:
-        dtype = np.dtype(_NUMBERS[marker])
-        return np.frombuffer(self.take(n * dtype.itemsize), dtype).tolist()
-
-    def array(self, depth: int) -> list[Any]:
-        if self.skip("$"):  # numbers of one type; other types could make many values of no bytes
-            marker = self.marker()
-            if not self.skip("#"):
+    def array(self, depth: int) -> Any:
+        if self.data[self.at] == _TYPE:  # numbers of one type; other types could make many values of no bytes
+            dtype = _NUMBERS[self.data[self.at + 1]]
+            if self.data[self.at + 2] != _COUNT:
                 raise ValueError("a type without a count")
-            return self.numbers(marker, self.length())
-        if self.skip("#"):
-            return [self.value(self.marker(), depth) for _ in range(self.length())]
+            self.at += 3
+            n = self.length()
+            found = np.frombuffer(self.data, dtype, n, self.at) if n else np.empty(0, dtype)
+            self.at += found.nbytes
+            return found
+        if self.data[self.at] == _COUNT:
+            self.at += 1
+            return [self.value(depth) for _ in range(self.length())]
         values = []
-        while not self.skip("]"):
-            values.append(self.value(self.marker(), depth))
+        while self.data[self.at] != _ARRAY_END:
+            values.append(self.value(depth))
+        self.at += 1
         return values
 
     def object(self, depth: int) -> dict[str, Any]:
         values = {}
-        while not self.skip("}"):
+        while self.data[self.at] != _OBJECT_END:
             key = self.text()
-            values[key] = self.value(self.marker(), depth)
+            values[key] = self.value(depth)
+        self.at += 1
         return values

@@ -1,20 +1,23 @@
-"""XGBoost's tree boosters: XGBClassifier, XGBRFClassifier, XGBRegressor, XGBRFRegressor, Booster, and their files.
+"""XGBoost's tree boosters: XGBClassifier, XGBRegressor, XGBRanker, random forests, Booster, and their files.
 
-Inputs are rounded to float32 and go left iff x < threshold; a missing one goes the way each split has for it. Leaf
-values are added in float32 to the intercept. The second of two classes wins iff the float32 probability of the sum is
-> 0.5; of several, the first with the largest softmax, or, with the objective multi:softmax, the first with the largest
-sum. For a model at hand, intercept and cut-off are asked of XGBoost itself; for a file, they are computed as it does.
+Inputs are rounded to float32 and go left iff x < threshold. A category goes left unless the split lists it. A missing
+value goes the way each split has for it. Leaf values, times the weight of their tree in a DART model, are added in
+float32 to the intercept. The second of two classes wins iff the float32 probability of the sum is > 0.5; of several,
+the first with the largest softmax, or, with the objective multi:softmax, the first with the largest sum. For a model at
+hand, intercept and cut-off are asked of XGBoost itself; for a file, they are computed as it does.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof import errors
 from treeproof.errors import ForestFormatError, UnsupportedModelError
@@ -22,26 +25,32 @@ from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT32, smallest_reaching
 from treeproof.model.forest import Forest
-from treeproof.model.importers.assemble import (
-    Tree,
-    assemble,
-    in_order,
-    refuse_any_vote,
-    require_columns,
-    require_methods,
-    split_counts,
-)
-from treeproof.model.importers.selfcheck import check_against, check_scores
+from treeproof.model.importers import ubjson
+from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
+from treeproof.model.importers.boosted import read_trees
+from treeproof.model.importers.pieces import Pieces, unfold
+from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
 
-TAKES = "XGBoost's XGBClassifier, XGBRegressor, their random forests, and Booster"
+TAKES = "XGBoost's XGBClassifier, XGBRegressor, XGBRanker, their random forests, and Booster"
 
 _TWO_CLASSES = "binary:logistic"
+_RAW, _HINGE = "binary:logitraw", "binary:hinge"
 _CLASSES = ("multi:softprob", "multi:softmax")
-_SCORES = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
+_SCORES = (
+    "reg:squarederror",
+    "reg:squaredlogerror",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+    "rank:pairwise",
+    "rank:ndcg",
+    "rank:map",
+)
+_KNOWN = [_TWO_CLASSES, _RAW, _HINGE, *_CLASSES, *_SCORES]
 
 _LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
 
-MOST_COLUMNS, MOST_CLASSES = 1_000_000, 10_000
+MOST_COLUMNS, MOST_CLASSES, MOST_CATEGORIES = 1_000_000, 10_000, 2**24
 
 Link = Callable[[float], float]
 
@@ -59,17 +68,29 @@ def load(model: Any, vote: Vote | None) -> Forest:
     import xgboost
 
     refuse_any_vote(vote)
-    booster, learner = _fitted(model)
+    learner = _fitted(model)
     blank = _blank(learner)
-    forest = _forest(learner, _intercept(blank, learner), _link(blank, learner))
+    start, link = _intercept(blank, learner), _link(blank, learner)
     if isinstance(model, xgboost.Booster):
-        check_scores(forest, lambda rows: booster.predict(_matrix(rows, booster), output_margin=True))
-        if learner.objective not in _SCORES:
-            check_against(forest, lambda rows: _labels_of(booster.predict(_matrix(rows, booster)), learner))
-    else:
-        check_scores(forest, lambda rows: model.predict(rows, output_margin=True))
-        if learner.objective not in _SCORES:
-            check_against(forest, model.predict)
+        forest = _forest(learner, start, link)
+
+        def source(rows: Any) -> Any:
+            given = decoded(forest, rows, named=learner.labelled)
+            kinds = None if learner.labelled else model.feature_types
+            return xgboost.DMatrix(
+                given, feature_names=model.feature_names, feature_types=kinds, enable_categorical=True
+            )
+
+        check_scores(forest, lambda rows: model.predict(source(rows), output_margin=True))
+        if forest.decision.cuts != ():
+            check_against(forest, lambda rows: _labels_of(model.predict(source(rows)), learner))
+        return forest
+    # An estimator predicts without a DMatrix: for DART, that removes the intercept from what it had been added to.
+    forest = _forest(learner, start, link, isinstance(model, xgboost.XGBClassifier), rebase=True)
+    forest = _with_missing(forest, model.missing)
+    check_scores(forest, lambda rows: model.predict(decoded(forest, rows, learner.labelled), output_margin=True))
+    if forest.decision.cuts != ():
+        check_against(forest, lambda rows: model.predict(decoded(forest, rows, learner.labelled)))
     return forest
 
 
@@ -89,7 +110,7 @@ def from_json(document: Any) -> Forest:
 
 def probability(model: Any) -> Link | None:
     """Return the function from the sum to the probability of the second class."""
-    _, learner = _fitted(model)
+    learner = _fitted(model)
     return _link(_blank(learner), learner) if learner.objective == _TWO_CLASSES else None
 
 
@@ -102,18 +123,27 @@ class _Learner:
     n_columns: int
     n_sums: int
     names: list[str]
+    categorical: frozenset[int]
+    labels: dict[int, list[Any]]
+    """Of columns whose categories are in the model: their labels, in the order of XGBoost's codes."""
     base_score: str
     trees: Sequence[Any]
-    tree_info: Sequence[Any]
+    tree_info: npt.NDArray[Any]
+    weights: npt.NDArray[Any] | None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether rows hold the labels of categories, in a frame, and not codes."""
+        return bool(self.labels)
 
 
-def _fitted(model: Any) -> tuple[Any, _Learner]:
-    """Return a fitted model's booster, of the trees that it predicts with, and what it says about itself."""
+def _fitted(model: Any) -> _Learner:
+    """Return what a fitted model says about itself, with the trees that it predicts with."""
     import xgboost
 
     try:
         booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
-        learner = _read(json.loads(booster.save_raw("json")))
+        learner = _read(ubjson.parse(bytes(booster.save_raw("ubj"))))
     except (ValueError, xgboost.core.XGBoostError) as error:  # scikit-learn's NotFittedError is a ValueError
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
@@ -122,18 +152,16 @@ def _fitted(model: Any) -> tuple[Any, _Learner]:
             "call its fit(X, y) first."
         ) from error
     if isinstance(model, xgboost.Booster):
-        return booster, learner
+        return learner
     classifier = isinstance(model, xgboost.XGBClassifier)
     if classifier == (learner.objective in _SCORES) or callable(model.objective):
         raise UnsupportedModelError(
             f"The objective must fit the model. Got a {type(model).__name__} with objective {model.objective!r}, "
             f"saved as {learner.objective!r}."
         )
-    base = xgboost.XGBClassifier if classifier else xgboost.XGBModel
+    known = (xgboost.XGBClassifier, xgboost.XGBRanker)
+    base = next((kind for kind in known if isinstance(model, kind)), xgboost.XGBModel)
     require_methods(model, base, ("predict", "get_booster", "_get_iteration_range"))
-    missing = model.missing
-    if not (missing is None or (isinstance(missing, float) and math.isnan(missing))):
-        raise UnsupportedModelError(f"Missing values must be NaN. Got missing={missing!r}.")
     if classifier and learner.n_sums != (1 if model.n_classes_ == 2 else model.n_classes_):
         raise UnsupportedModelError(
             f"There must be one sum for two classes, or one for each of several. Got {learner.n_sums} for "
@@ -142,11 +170,15 @@ def _fitted(model: Any) -> tuple[Any, _Learner]:
     try:
         n_rounds = model.best_iteration + 1  # set by early stopping
     except AttributeError:
-        return booster, learner
-    if n_rounds < booster.num_boosted_rounds():
-        booster = booster[:n_rounds]
-        learner = _read(json.loads(booster.save_raw("json")))
-    return booster, learner
+        return learner
+    n_trees = int(_model(learner.document)["iteration_indptr"][n_rounds])
+    return replace(learner, trees=learner.trees[:n_trees], tree_info=learner.tree_info[:n_trees])
+
+
+def _model(document: Any) -> Any:
+    """Return the part of a document that has the trees."""
+    booster = document["learner"]["gradient_booster"]
+    return (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
 
 
 def _read(document: Any) -> _Learner:
@@ -157,115 +189,257 @@ def _read(document: Any) -> _Learner:
         learner["objective"]["name"],
         learner["learner_model_param"],
     )
-    if booster["name"] != "gbtree":
-        raise UnsupportedModelError(f"The booster must be gbtree. Got {booster['name']!r}.")
-    known = [_TWO_CLASSES, *_CLASSES, *_SCORES]
-    if objective not in known:
-        raise UnsupportedModelError(f"The objective must be one of {known}. Got {objective!r}.")
+    if booster["name"] not in ("gbtree", "dart"):
+        raise UnsupportedModelError(f"The booster must be gbtree or dart. Got {booster['name']!r}.")
+    if objective not in _KNOWN:
+        raise UnsupportedModelError(f"The objective must be one of {_KNOWN}. Got {objective!r}.")
     n_columns, n_classes = _whole(parameters["num_feature"]), _whole(parameters["num_class"])
     if _whole(parameters.get("num_target", 1)) > 1:
         raise UnsupportedModelError(
             f"The model must have one output. Got {parameters['num_target']} targets, or labels at once."
         )
-    names = learner.get("feature_names") or []
-    if not 0 < n_columns <= MOST_COLUMNS or (names and len(names) != n_columns):
+    names, kinds = (list(learner.get(key) or []) for key in ("feature_names", "feature_types"))
+    if not 0 < n_columns <= MOST_COLUMNS or any(given and len(given) != n_columns for given in (names, kinds)):
         raise ForestFormatError(
-            f"Each column must have a name, or none. Got {n_columns} columns and {len(names)} names."
+            f"Each column must have a name and a type, or none. Got {n_columns} columns, {len(names)} names and "
+            f"{len(kinds)} types."
         )
     if (objective in _CLASSES and not 2 <= n_classes <= MOST_CLASSES) or (objective not in _CLASSES and n_classes > 1):
         raise ForestFormatError(f"The objective {objective} must have its number of classes. Got {n_classes}.")
-    if "c" in (learner.get("feature_types") or []):
-        raise _categorical()
-    model = booster["model"]
-    if not isinstance(model["trees"], list) or not isinstance(model["tree_info"], list):
+    model = _model(document)
+    trees = model["trees"]
+    if not isinstance(trees, list):
         raise ForestFormatError("Trees must be a list.")
     # Before anything is built of them: XGBoost itself aborts on such trees with other nodes.
-    if any(_whole(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in model["trees"]):
+    if any(_whole(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
         raise UnsupportedModelError(
             "Each tree must add to one sum. Got trees with several outputs (multi_strategy='multi_output_tree'); train "
             "with multi_strategy='one_output_per_tree', the default."
         )
+    weights = _numbers(booster["weight_drop"], "weight_drop") if booster["name"] == "dart" else None
+    tree_info = _integers(model["tree_info"], "tree_info")
+    if len(tree_info) != len(trees) or (weights is not None and len(weights) != len(trees)):
+        raise ForestFormatError(f"Each of {len(trees)} trees must have its class and, with DART, its weight.")
+    categorical = frozenset(j for j, kind in enumerate(kinds) if kind == "c")
     return _Learner(
         document,
         objective,
         n_columns,
         max(1, n_classes),
         [_text(name) for name in names] or [f"x{j}" for j in range(n_columns)],
+        categorical,
+        _labels(model.get("cats") or {}, categorical, n_columns),
         str(parameters["base_score"]),
-        model["trees"],
-        model["tree_info"],
+        trees,
+        tree_info,
+        weights,
     )
 
 
-def _forest(learner: _Learner, start: tuple[float, ...], link: Link) -> Forest:
-    trees = [
-        _tree(tree, _whole(k), learner, number)
-        for number, (tree, k) in enumerate(zip(learner.trees, learner.tree_info, strict=True))
-    ]
-    if learner.objective in _SCORES:
+def _labels(cats: Any, categorical: frozenset[int], n_columns: int) -> dict[int, list[Any]]:
+    """Return the labels of the categories of each column, where the model has them; texts are joined to one."""
+    encoded = cats.get("enc") or []
+    if encoded and len(encoded) != n_columns:
+        raise ForestFormatError(f"Each of {n_columns} columns must have its categories, or none. Got {len(encoded)}.")
+    found: dict[int, list[Any]] = {}
+    for j, part in enumerate(encoded):
+        if "offsets" in part:
+            text, ends = _integers(part["values"], "values"), _integers(part["offsets"], "offsets").tolist()
+            joined = text.astype(np.uint8).tobytes()
+            labels: list[Any] = [joined[low:high].decode() for low, high in itertools.pairwise(ends)]
+        else:
+            labels = _numbers(part["values"], "values").tolist()
+        if labels and j in categorical:
+            found[j] = labels
+    if found and len(found) != len(categorical):
+        raise UnsupportedModelError(
+            "The model must have the categories of all its categorical columns, or of none. It has those of "
+            f"{len(found)} of {len(categorical)}."
+        )
+    return found
+
+
+def _forest(
+    learner: _Learner, start: tuple[float, ...], link: Link, classifier: bool = False, *, rebase: bool = False
+) -> Forest:
+    tree, columns = _trees(learner, start if rebase else None)
+    if learner.objective in _SCORES or (learner.objective == _RAW and not classifier):
         labels: Any = np.array(["any score"])
         sums = Sums(start, "float32", cuts=())
-    elif learner.objective == _TWO_CLASSES:
-        labels = np.arange(2)
-        cut = smallest_reaching(lambda total: link(total) > 0.5, -1.0, 1.0, FLOAT32)
-        sums = Sums(start, "float32", cuts=(cut,))
-    else:
+    elif learner.objective in _CLASSES:
         labels = np.arange(learner.n_sums)
         sums = Sums(start, "float32", softmax=learner.objective == "multi:softprob")
-    return assemble(
-        trees,
-        classes=labels,
-        columns=[Column(name, missing="expected") for name in learner.names],
-        importances=split_counts(trees, learner.n_columns),
-        vote="sum",
-        sums=sums,
-    )
+    else:
+        labels = np.arange(2)
+        if learner.objective == _TWO_CLASSES:
+            cut = smallest_reaching(lambda total: link(total) > 0.5, -1.0, 1.0, FLOAT32)
+        else:  # XGBClassifier takes a raw sum for a probability, and calls what is above 0.5 the second class
+            cut = FLOAT32.next(0.0 if learner.objective == _HINGE else 0.5, math.inf)
+        sums = Sums(start, "float32", cuts=(cut,))
+    importances = split_counts([tree], learner.n_columns)
+    return assemble([tree], classes=labels, columns=columns, importances=importances, vote="sum", sums=sums)
 
 
-def _tree(tree: Any, k: int, learner: _Learner, number: int) -> Tree:
-    if any(tree.get("split_type", [])):
-        raise _categorical()
-    if not 0 <= k < learner.n_sums:
-        raise ForestFormatError(f"Tree {number} must be of one of {learner.n_sums} classes. Got {k}.")
-    left, right = ([_whole(c) for c in _list(tree, key)] for key in ("left_children", "right_children"))
-    order = in_order(left, right, f"Tree {number}")
-    place = {node: i for i, node in enumerate(order)}
-    conditions, features, default = (_list(tree, key) for key in ("split_conditions", "split_indices", "default_left"))
-    feature = [LEAF if left[node] < 0 else _whole(features[node]) for node in order]
-    require_columns(feature, learner.n_columns, f"Tree {number}")
+def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
+    """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
+    trees, n_sums = learner.trees, learner.n_sums
+    if not trees:
+        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    if ((learner.tree_info < 0) | (learner.tree_info >= n_sums)).any():
+        got = sorted(set(learner.tree_info.tolist()))
+        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {got}.")
+    sizes = np.array([len(tree["left_children"]) for tree in trees])
+
+    def joined(key: str, read: Callable[[Any, str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        parts = [read(tree[key], key) for tree in trees]
+        if [len(part) for part in parts] != sizes.tolist():
+            raise ForestFormatError(f"Trees must have as many left as right children, and as many {key!r}.")
+        return np.concatenate(parts)
+
+    left, right = joined("left_children", _integers), joined("right_children", _integers)
+    feature, missing_left = joined("split_indices", _integers), joined("default_left", _integers) == 1
     with np.errstate(over="ignore"):
-        condition = np.array([_number(conditions[node]) for node in order], dtype=np.float32)
+        condition = joined("split_conditions", _numbers).astype(np.float32)
         below = np.nextafter(condition, np.float32(-np.inf))  # x < threshold goes left
-    return Tree(
+    values = condition
+    if learner.weights is not None:
+        weight = learner.weights[: len(trees)].astype(np.float32)
+        if start is not None:
+            base = np.repeat(np.array(start, dtype=np.float32)[learner.tree_info], sizes)
+            values = (values + base) - base
+        values = values * np.repeat(weight, sizes)
+    columns, left_categories = _categories(learner, sizes, left >= 0, feature, missing_left)
+    tree = read_trees(
+        sizes,
+        left,
+        right,
         feature=feature,
         threshold=below,
-        left=[place.get(left[node], LEAF) for node in order],
-        right=[place.get(right[node], LEAF) for node in order],
-        values=condition,
-        missing_left=[_whole(default[node]) == 1 for node in order],
-        adds_to=k,
+        values=values,
+        missing_left=missing_left,
+        left_categories=left_categories,
+        adds_to=learner.tree_info,
+        n_columns=learner.n_columns,
     )
+    return tree, columns
 
 
-def _categorical() -> UnsupportedModelError:
-    return UnsupportedModelError(
-        "Splits must be on numbers. Got categorical ones (enable_categorical=True); encode categories before training, "
-        "or use LightGBM or HistGradientBoosting."
-    )
+def _categories(
+    learner: _Learner,
+    sizes: npt.NDArray[Any],
+    inner: npt.NDArray[Any],
+    feature: npt.NDArray[Any],
+    missing_left: npt.NDArray[Any],
+) -> tuple[list[Column], dict[int, frozenset[int]]]:
+    """Return the columns, and of each split by categories those that go left, as places among the column's."""
+    kinds = [_integers(tree.get("split_type", []), "split_type") for tree in learner.trees]
+    if not learner.categorical and not any(kind.any() for kind in kinds):
+        return [Column(name, missing="expected") for name in learner.names], {}
+    right_of: dict[int, frozenset[int]] = {}
+    for tree, first, kind in zip(learner.trees, (np.cumsum(sizes) - sizes).tolist(), kinds, strict=True):
+        if not kind.any():
+            continue
+        keys = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+        codes, nodes, starts, counts = (_integers(tree[key], key).tolist() for key in keys)
+        right_of |= {
+            first + node: frozenset(codes[start : start + count])
+            for node, start, count in zip(nodes, starts, counts, strict=True)
+        }
+    flagged = np.concatenate([kind if len(kind) else np.zeros(n, int) for kind, n in zip(kinds, sizes, strict=True)])
+    if len(flagged) != len(inner) or set(np.flatnonzero(inner & (flagged == 1)).tolist()) != {
+        node for node in right_of if node < len(inner) and inner[node]
+    }:
+        raise ForestFormatError("Each split by categories must have its categories, and no other split.")
+    listed: dict[int, set[int]] = {}
+    for node, codes in right_of.items():
+        listed.setdefault(int(feature[node]), set()).update(codes)
+    columns, known = [], {}
+    for j, name in enumerate(learner.names):
+        codes = listed.get(j, set())
+        if any(not 0 <= code < MOST_CATEGORIES for code in codes):
+            raise ForestFormatError(f"Categories must be numbered from 0. Column {name!r} has {sorted(codes)}.")
+        if j in learner.labels:
+            known[j] = list(range(len(learner.labels[j])))
+            columns.append(Column(name, (*learner.labels[j], None)))
+            if not codes <= set(known[j]):
+                raise ForestFormatError(f"Column {name!r} is split by categories that it does not have.")
+        elif codes:  # what no split lists goes left at each of them, whatever it is
+            known[j] = [*sorted(codes), LEAF]
+            columns.append(Column(name, (*sorted(codes), "other", None), other="other"))
+        else:
+            columns.append(Column(name, missing="expected"))
+    by_number = np.isin(feature, list(known)) & inner
+    by_number[list(right_of)] = False
+    if by_number.any():
+        raise ForestFormatError("A column with categories must be split by these, and not by a number.")
+    made: dict[tuple[int, frozenset[int], bool], frozenset[int]] = {}
+    found = {}
+    for node, codes in right_of.items():
+        j, missing = int(feature[node]), bool(missing_left[node])
+        if (j, codes, missing) not in made:
+            goes_left = {place for place, code in enumerate(known[j]) if code not in codes}
+            made[j, codes, missing] = frozenset(goes_left | {len(known[j])} if missing else goes_left)
+        found[node] = made[j, codes, missing]
+    return columns, found
+
+
+def _with_missing(forest: Forest, missing: Any) -> Forest:
+    """Return the forest to which this number means a missing value, as to an estimator with ``missing=``."""
+    if isinstance(missing, bool) or not isinstance(missing, int | float | np.number):
+        raise UnsupportedModelError(f"Missing values must be NaN or a number. Got missing={missing!r}.")
+    value = FLOAT32.round(float(missing))
+    if not math.isfinite(value):  # rows hold no infinite numbers
+        return forest
+    if any(column.categories is not None for column in forest.columns):
+        raise UnsupportedModelError(
+            f"With categories, missing values must be NaN. Got missing={missing!r}, which may be the code of one."
+        )
+    cuts = [FLOAT32.next(value, -math.inf), value]
+    tests = {}
+    for node in np.flatnonzero(forest.feature != LEAF).tolist():
+        threshold, missing_left = float(forest.threshold[node]), bool(forest.missing_left[node])
+        if (value <= threshold) != missing_left:
+            ends = sorted({*cuts, threshold})
+            sides = [missing_left if end == value else end <= threshold for end in [*ends, math.inf]]
+            tests[node] = Pieces.of(ends, sides)
+    remedy = f"The number {missing!r}, which means a missing value, makes trees too large here. Train with missing=nan."
+    return unfold(forest, tests, remedy) if tests else forest
+
+
+def _integers(values: Any, key: str) -> npt.NDArray[Any]:
+    """Return whole numbers below 2**31; a truth value is 0 or 1."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and values.ndim == 1:
+        return values.astype(np.int64)
+    if not isinstance(values, list):
+        raise ForestFormatError(f"{key!r} must be a list.")
+    if set(map(type, values)) <= {int, bool} and all(abs(value) < 2**31 for value in values):
+        return np.array(values, dtype=np.int64)
+    raise ForestFormatError(f"{key!r} must hold whole numbers below 2**31. Got {_odd(values, (int, bool))!r}.")
+
+
+def _numbers(values: Any, key: str) -> npt.NDArray[Any]:
+    """Return numbers: whole ones as such if all of them are."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
+        return values.astype(values.dtype.newbyteorder("="))
+    if not isinstance(values, list):
+        raise ForestFormatError(f"{key!r} must be a list.")
+    if set(map(type, values)) <= {int, float}:
+        return np.array(values, dtype=np.int64 if set(map(type, values)) == {int} else np.float64)
+    raise ForestFormatError(f"Each of {key!r} must be a number. Got {_odd(values, (int, float))!r}.")
+
+
+def _odd(values: list[Any], kinds: tuple[type, ...]) -> Any:
+    """Return the first value of another kind, or else the largest."""
+    others = [value for value in values if type(value) not in kinds]
+    return others[0] if others else max(values, key=abs)
 
 
 def _whole(value: Any) -> int:
-    """Return a whole number, which XGBoost writes as such or as text, as it likes; a truth value is 0 or 1."""
+    """Return a whole number, which XGBoost writes as such or as text, as it likes."""
     number = int(value) if isinstance(value, str | int) else None
     if number is None or abs(number) >= 2**31:
-        raise ForestFormatError(f"A count or an index must be a whole number below 2**31. Got {value!r}.")
+        raise ForestFormatError(f"A count must be a whole number below 2**31. Got {value!r}.")
     return number
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ForestFormatError(f"A threshold or leaf value must be a number. Got {value!r}.")
-    return float(value)
 
 
 def _text(value: Any) -> str:
@@ -274,53 +448,54 @@ def _text(value: Any) -> str:
     return value
 
 
-def _list(tree: Any, key: str) -> list[Any]:
-    if not isinstance(tree[key], list):
-        raise ForestFormatError(f"'{key}' of a tree must be a list.")
-    return tree[key]
-
-
 def _blank(learner: _Learner) -> Any:
     """Return a booster that differs from the model in its trees only: each is one leaf, worth 0."""
     import xgboost
 
     if not learner.trees:
         raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    n = learner.n_sums
     ends = {"left_children": [-1], "right_children": [-1], "parents": [2147483647], "split_indices": [0]}
     zeros = {"base_weights": [0.0], "split_conditions": [0.0], "loss_changes": [0.0], "sum_hessian": [0.0]}
     stump = {**learner.trees[0], **ends, **zeros, "default_left": [0], "split_type": [0]}
+    stump |= {key: [] for key in stump if key.startswith("categories")}
     stump["tree_param"] = {**stump["tree_param"], "num_nodes": "1", "num_deleted": "0"}
-    n = learner.n_sums
-    original = learner.document["learner"]
-    booster = original["gradient_booster"]
-    parameters = {**booster["model"]["gbtree_model_param"], "num_trees": str(n), "num_parallel_tree": "1"}
+    original, model = learner.document["learner"], _model(learner.document)
     model = {
-        **booster["model"],
-        "gbtree_model_param": parameters,
+        **model,
+        "gbtree_model_param": {**model["gbtree_model_param"], "num_trees": str(n), "num_parallel_tree": "1"},
         "iteration_indptr": [0, n],
         "tree_info": list(range(n)),
+        "trees": [{**stump, "id": k} for k in range(n)],
     }
-    model["trees"] = [{**stump, "id": k} for k in range(n)]
-    blank = {**original, "gradient_booster": {**booster, "model": model}, "attributes": {}}
-    text = json.dumps({**learner.document, "learner": blank})
+    blank = {**original, "gradient_booster": {"name": "gbtree", "model": model}, "attributes": {}}
+    text = json.dumps({**learner.document, "learner": blank}, default=lambda array: array.tolist())
     return xgboost.Booster(model_file=bytearray(text.encode()))
 
 
 def _intercept(blank: Any, learner: _Learner) -> tuple[float, ...]:
     """Return what each sum starts from, as XGBoost itself computes it."""
-    row = np.zeros((1, learner.n_columns), dtype=np.float32)
-    return tuple(np.ravel(blank.predict(_matrix(row, blank), output_margin=True)).astype(float).tolist())
+    row = _nothing(learner, blank)
+    return tuple(np.ravel(blank.predict(row, output_margin=True)).astype(float).tolist())
 
 
 def _link(blank: Any, learner: _Learner) -> Link:
     """Return XGBoost's own function from a sum to a probability."""
 
     def link(total: float) -> float:
-        matrix = _matrix(np.zeros((1, learner.n_columns), dtype=np.float32), blank)
+        matrix = _nothing(learner, blank)
         matrix.set_base_margin(np.array([total], dtype=np.float32))
         return float(blank.predict(matrix)[0])
 
     return link
+
+
+def _nothing(learner: _Learner, blank: Any) -> Any:
+    """Return a row, whatever it holds: a blank model does not look at it."""
+    import xgboost
+
+    row = np.zeros((1, learner.n_columns), dtype=np.float32)
+    return xgboost.DMatrix(row, feature_names=blank.feature_names, feature_types=blank.feature_types)
 
 
 def _start(learner: _Learner) -> tuple[float, ...]:
@@ -330,6 +505,11 @@ def _start(learner: _Learner) -> tuple[float, ...]:
     if len(given) not in (1, learner.n_sums) or not np.isfinite(given).all():
         raise ForestFormatError(
             f"The base score must be one finite number, or one for each class. Got {learner.base_score!r}."
+        )
+    if learner.objective == _RAW:
+        raise UnsupportedModelError(
+            "A file must not have the objective binary:logitraw: what its base score means depends on the version of "
+            "XGBoost. Load the model with XGBoost, and pass it."
         )
     if learner.objective == _TWO_CLASSES:
         if not all(1e-6 <= score <= 1 - 1e-6 for score in given):  # some versions move others there, some do not
@@ -348,12 +528,6 @@ def _sigmoid(total: float) -> float:
     """Return the probability of a sum in the same arithmetic as XGBoost."""
     one = np.float32(1)
     return float(one / (np.float32(math.exp(min(-total, _LARGEST_POWER))) + one))
-
-
-def _matrix(rows: Any, booster: Any) -> Any:
-    import xgboost
-
-    return xgboost.DMatrix(rows, feature_names=booster.feature_names, feature_types=booster.feature_types)
 
 
 def _labels_of(predicted: Any, learner: _Learner) -> Any:

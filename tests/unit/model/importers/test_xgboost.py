@@ -15,14 +15,14 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import treeproof as tp
-from importing import agrees, as_array, as_frame, proofs_hold, refused, sums_agree
+from importing import agrees, as_array, as_categories, as_frame, proofs_hold, refused, sums_agree
 from treeproof import _core
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import load_model
 from treeproof.model.floats import FLOAT32
 from treeproof.model.importers import import_model
 from treeproof.model.importers import xgboost as importer
-from treeproof.model.importers.selfcheck import boundary_rows
+from treeproof.model.importers.selfcheck import boundary_rows, decoded
 
 xgb = pytest.importorskip("xgboost")
 
@@ -289,7 +289,6 @@ def squared(y, p):
 def test_refusals():
     X, y = CANCER
     few = {"n_estimators": 2, "max_depth": 2, "n_jobs": 1}
-    refused(xgb.XGBClassifier(**few, booster="dart").fit(X, y), UnsupportedModelError, "Got 'dart'")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         linear = xgb.XGBClassifier(n_estimators=2, booster="gblinear").fit(X, y)
@@ -300,13 +299,13 @@ def test_refusals():
     model = xgb.XGBRegressor(**few, multi_strategy="multi_output_tree", tree_method="hist").fit(X, two)
     refused(model, UnsupportedModelError, "one output")
     frame = pd.DataFrame({"c": pd.Categorical(np.where(y, "a", "b")), "x": X[:, 0]})
-    model = xgb.XGBClassifier(**few, enable_categorical=True).fit(frame, y)
-    refused(model, UnsupportedModelError, "Got categorical ones")
+    model = xgb.XGBClassifier(**few, enable_categorical=True, missing=0).fit(frame, y)
+    refused(model, UnsupportedModelError, "With categories, missing values must be NaN. Got missing=0")
     refused(xgb.XGBRegressor(**few, objective="count:poisson").fit(X, y), UnsupportedModelError, "'count:poisson'")
     refused(xgb.XGBRegressor(**few, objective="binary:logistic").fit(X, y), UnsupportedModelError, "must fit the model")
     refused(xgb.XGBClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "must fit the model")
-    refused(xgb.XGBClassifier(**few, missing=-1.0).fit(X, y), UnsupportedModelError, "missing=-1.0")
     refused(OwnPredict(**few).fit(X, y), UnsupportedModelError, "OwnPredict has its own 'predict'")
+    refused(xgb.XGBClassifier(**few).fit(X, y).set_params(missing=None), UnsupportedModelError, "Got missing=None")
     refused(xgb.XGBClassifier(), NotFittedError, "call its fit")
     refused(xgb.Booster(), NotFittedError, "unfitted Booster")
     model = xgb.XGBClassifier(**few).fit(X, y)
@@ -349,3 +348,131 @@ def test_importing_leaves_the_model_as_it_was():
     assert {k: v for k, v in model.get_params().items() if not (isinstance(v, float) and math.isnan(v))} == {
         k: v for k, v in state.items() if not (isinstance(v, float) and math.isnan(v))
     }
+
+
+def categories(seed=0, n=300):
+    """A frame with texts, whole numbers and one-hot candidates as categories, some missing, and a label of each."""
+    rng = np.random.default_rng(seed)
+    text, number, size = rng.choice(list("abcdefgh"), n), rng.choice([10, 20, 35], n), rng.normal(size=n)
+    y = (np.isin(text, list("ace")) ^ (number == 20) ^ (size > 0)).astype(int)
+    frame = pd.DataFrame({"text": pd.Categorical(text), "number": pd.Categorical(number), "size": size})
+    return frame.mask(rng.random(frame.shape) < 0.08), y
+
+
+@pytest.mark.parametrize("options", [{}, {"max_cat_to_onehot": 20}, {"max_cat_to_onehot": 1}], ids=str)
+@pytest.mark.parametrize("several", [False, True])
+def test_categories(options, several, tmp_path):
+    X, y = categories()
+    y = y + 2 * (X["size"] > 1).to_numpy() if several else y
+    y = np.unique(y, return_inverse=True)[1]
+    model = xgb.XGBClassifier(**SMALL, enable_categorical=True, **options).fit(X, y)
+    forest = agrees(model, as_categories)
+    assert forest.columns[0].categories == (*"abcdefgh", None)
+    assert forest.columns[1].categories == (10, 20, 35, None)
+    sums_agree(forest, lambda rows: model.predict(decoded(forest, rows, named=True), output_margin=True))
+    assert forest.predict(X).tolist() == model.predict(X).tolist()
+    for i in range(0, 60, 20):
+        proofs_hold(model, tp.Explainer(model), X.iloc[i], as_categories, n=500)
+    for name in ("model.json", "model.ubj"):
+        model.save_model(tmp_path / name)
+        assert load_model(tmp_path / name) == forest
+    assert import_model(model.get_booster()) == forest
+    # XGBoost refuses a category that it has not seen, and so does the forest.
+    odd = X.iloc[[0]].assign(text=pd.Categorical(["z"]))
+    with pytest.raises(xgb.core.XGBoostError, match="not in the training set"):
+        model.predict(odd)
+    with pytest.raises(InputError, match="Column 'text' must be one of"):
+        forest.predict(odd)
+
+
+@pytest.mark.parametrize("onehot", [1, 20])
+def test_categories_whose_labels_the_model_does_not_have(onehot, tmp_path):
+    """Rows then hold numbers; those that no split lists, whatever they are, go left."""
+    X, y = categories()
+    codes = np.column_stack([X["text"].cat.codes, X["number"].cat.codes, X["size"]]).astype(float)
+    codes[codes == -1] = np.nan
+    kinds = ["c", "c", "q"]
+    model = xgb.XGBClassifier(**SMALL, enable_categorical=True, feature_types=kinds, max_cat_to_onehot=onehot)
+    model.fit(codes, y)
+    forest = agrees(model, as_array)
+    assert forest.columns[1].categories[-2:] == ("other", None)
+    sums_agree(forest, lambda rows: model.predict(decoded(forest, rows, named=False), output_margin=True))
+    strange = np.repeat(codes[:1], 6, axis=0)
+    strange[:, 0] = [-1, 8, 31, 32, 1000, 2**25]
+    assert forest.predict(strange).tolist() == model.predict(strange).tolist()
+    explainer = tp.Explainer(model)
+    for row in codes[:60:20]:
+        proofs_hold(model, explainer, row, as_array, n=500)
+        change = explainer.contrastive(row)
+        assert model.predict([change.witness])[0] == change.witness_label
+    for name in ("model.json", "model.ubj"):
+        model.save_model(tmp_path / name)
+        assert load_model(tmp_path / name) == forest
+    booster = model.get_booster()
+    assert import_model(booster) == forest
+
+
+def test_dart():
+    X, y = IRIS
+    options = {**SMALL, "booster": "dart", "rate_drop": 0.5, "base_score": 0.3}
+    for model in (
+        xgb.XGBClassifier(**options).fit(X, y),
+        xgb.XGBClassifier(**options).fit(X, y == 1),
+        xgb.XGBRegressor(**{**options, "base_score": None}).fit(X, 100 * y),
+        xgb.XGBClassifier(**options, num_parallel_tree=2).fit(holed(X), y),
+    ):
+        sums_agree(import_model(model), margins(model))
+        booster = model.get_booster()
+        forest = import_model(booster)  # which predicts with the same weights, and rounds differently
+        sums_agree(forest, lambda rows, b=booster: b.predict(xgb.DMatrix(rows), output_margin=True))
+        assert importer.from_json(json.loads(booster.save_raw("json"))) == forest
+    proofs_hold(model, tp.Explainer(model), X[70], as_array, n=500)
+    model.get_booster().best_iteration = 3  # as early stopping leaves it
+    forest = agrees(model, as_array)
+    assert forest.n_trees == 3 * 2 * 4
+    sums_agree(forest, margins(model))
+
+
+@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "rank:map"])
+def test_rankers(objective):
+    X, y = DIABETES
+    model = xgb.XGBRanker(**SMALL, objective=objective)
+    model.fit(holed(X[:440]), (y[:440] > 150).astype(int), qid=np.repeat(np.arange(20), 22))
+    forest = agrees(model, as_array)
+    assert importer.from_json(json.loads(model.get_booster().save_raw("json"))) == forest
+    explainer = tp.Explainer(model, cuts=[float(model.predict(X[:1])[0])])
+    proofs_hold(model, explainer, X[0], as_array, n=500)
+
+
+@pytest.mark.parametrize("missing", [-1.0, 0.0, 14.5, 0.1, math.inf, math.nan])
+def test_a_number_that_means_missing(missing):
+    X, y = CANCER
+    X = X[:, :3].round(1)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, missing if math.isfinite(missing) else np.nan, X)
+    model = xgb.XGBClassifier(**SMALL, missing=missing).fit(X, y)
+    forest = agrees(model, as_array)
+    rows = boundary_rows(forest, 3000)
+    rows[np.random.default_rng(1).random(rows.shape) < 0.3] = missing if math.isfinite(missing) else np.nan
+    assert np.array_equal(forest.add(forest.route(rows))[:, 0], model.predict(rows, output_margin=True))
+    for row in X[:60:30]:
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
+def test_raw_sums_and_hinges():
+    X, y = CANCER
+    for objective, smallest in (
+        ("binary:logitraw", np.nextafter(np.float32(0.5), np.float32(1))),
+        ("binary:hinge", 1e-45),
+    ):
+        model = xgb.XGBClassifier(**SMALL, objective=objective).fit(X, y)
+        forest = agrees(model, as_array)
+        sums_agree(forest, margins(model))
+        assert np.float32(forest.sums.cuts[0]) == np.float32(smallest)
+        booster = model.get_booster()
+        again, document = import_model(booster), json.loads(booster.save_raw("json"))
+        if objective == "binary:hinge":
+            assert importer.from_json(document) == again == forest
+        else:
+            assert again.score(X).tolist() == booster.predict(xgb.DMatrix(X)).tolist()
+            with pytest.raises(UnsupportedModelError, match="depends on the version"):
+                importer.from_json(document)
