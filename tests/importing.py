@@ -12,7 +12,7 @@ import pandas as pd
 import treeproof as tp
 from treeproof.model.columns import Rows
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model
+from treeproof.model.importers import import_model, link_of
 from treeproof.model.importers.selfcheck import boundary_rows, decoded
 from treeproof.model.rows import as_rows
 from treeproof.space.features import NumericFeature, ValueFeature
@@ -47,6 +47,8 @@ def agrees(model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7, data: Any 
     expected = source_predict(model, rows_as(forest, rows))
     if forest.sums is not None and forest.sums.cuts == ():
         got = forest.add(forest.route(rows))[:, 0]
+        link = link_of(model)
+        got = got if link is None else link(got)
         assert got.tolist() == np.asarray(expected, dtype=got.dtype).tolist()
     else:
         got = forest.classes[forest.decide(forest.route(rows))]

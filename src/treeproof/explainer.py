@@ -18,7 +18,7 @@ from treeproof.errors import InputError, did_you_mean
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model, probability_of
+from treeproof.model.importers import import_model, link_of, probability_of
 from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
@@ -155,6 +155,7 @@ class Explainer:
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
+        self._link = link_of(model)
         self._make: Callable[[Forest], Context | None] = partial(_make_context, space, oracle, options, verify)
         self._forest = forest
         self._made = self._make(forest)
@@ -203,8 +204,8 @@ class Explainer:
         'within 50 of ...'
         """
         row = as_row(x, self.forest.columns, self.forest.floats)
-        score = float(self.forest.add(self.forest.route(row[None, :]))[0, 0])
-        cut = statements.around(self.forest, score, within)
+        total = float(self.forest.add(self.forest.route(row[None, :]))[0, 0])
+        cut = statements.around(self.forest, total, within, self._link)
         other = copy(self)
         other._forest, other._made = cut, self._make(cut)
         return other
@@ -770,7 +771,7 @@ def state(
         return statements.cut_probability(forest, threshold, probability_of(model))
     if confidence is not None:
         return statements.with_confidence(forest, confidence, probability_of(model))
-    return forest if cuts is None else statements.cut_score(forest, cuts)
+    return forest if cuts is None else statements.cut_score(forest, cuts, link_of(model))
 
 
 def _refuse_misspelt(options: Mapping[str, Any], oracle: str) -> None:

@@ -260,10 +260,15 @@ def is_pickle(path: str | os.PathLike[str]) -> bool:
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model: a `Forest` as .json, a scikit-learn estimator as .skops or, imported, as .json."""
-    from treeproof.model.importers import import_model
+    from treeproof.model.importers import import_model, link_of
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
+        if link_of(model) is not None:
+            raise InputError(
+                f"A forest in JSON predicts sums of leaf values. {type(model).__name__} predicts a function of them: "
+                "save what is explained about it, treeproof.Explainer(model, cuts=[...]).forest, with save_forest."
+            )
         save_forest(import_model(model), path)
     elif suffix == ".skops" and not isinstance(model, Forest):
         write_whole(path, _skops().dumps(model))

@@ -101,6 +101,21 @@ def smallest_reaching(reaches: Any, low: float, high: float, numbers: Floats) ->
     return _at(last, numbers)
 
 
+def smallest_reaching_at_once(reaches: Any, low: float, high: float, numbers: Floats) -> float:
+    """Return what `smallest_reaching` does, for a function that is given an array: few calls, of many numbers each.
+
+    >>> smallest_reaching_at_once(lambda x: x * x >= 2, 0.0, 2.0, FLOAT64)
+    1.4142135623730951
+    """
+    first, last = _place(low, numbers) - 1, _place(high, numbers)
+    while last - first > 1:
+        places = sorted({first + (last - first) * i // 256 for i in range(1, 256)} - {first, last} or {first + 1})
+        true = reaches(np.array([_at(place, numbers) for place in places], dtype=numbers.dtype))
+        n_below = int(np.argmax(true)) if true.any() else len(places)
+        first, last = [first, *places][n_below], [*places, last][n_below]
+    return _at(last, numbers)
+
+
 def _place(value: float, numbers: Floats) -> int:
     """Return the position of a finite number in the order of all numbers of its type; zero is at 0."""
     integer = np.int32 if numbers is FLOAT32 else np.int64

@@ -211,7 +211,10 @@ class Forest:
         return self.sums or Sums((0.0,) * self.n_classes, divisor=float(self.n_trees if self.vote == "mean" else 1))
 
     def score(self, X: Any) -> npt.NDArray[Any]:
-        """Return the score of each row, for a forest with one sum: what the source regressor predicts, bit for bit."""
+        """Return the score of each row, for a forest with one sum.
+
+        It is what the source regressor predicts, bit for bit, or what it makes its prediction of by a function.
+        """
         if self.decision.cuts is None:
             raise InputError(f"A score needs a forest with one sum. Got {self!r}.")
         return np.asarray(self.add(self.apply(X))[:, 0])

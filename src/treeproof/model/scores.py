@@ -15,22 +15,29 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof.errors import InputError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Label
 from treeproof.model.decision import Sums
 from treeproof.model.floats import FLOAT64, Floats, smallest_reaching
 from treeproof.model.forest import Forest
+from treeproof.model.monotone import find_cut
 
 Probability = Callable[[float], float]
 """Maps a sum of leaf values to the probability of the second class, in the model's own arithmetic."""
+
+Link = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Maps sums to what a regressor predicts, in the model's own arithmetic; never decreases."""
 
 UNCERTAIN = "uncertain"
 _NEARBY = 64
 
 
-def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
+def cut_score(forest: Forest, cuts: Iterable[Any], link: Link | None = None) -> Forest:
     """Return the forest that predicts which of the ranges between `cuts` the score of a regressor lies in.
+
+    The score is the forest's sum, or `link` of it.
 
     >>> from treeproof.model.build import build_forest, leaf, split
     >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
@@ -46,12 +53,19 @@ def cut_score(forest: Forest, cuts: Iterable[Any]) -> Forest:
     if not given or not all(math.isfinite(cut) for cut in given) or given != sorted(set(given)):
         raise InputError(f"The 'cuts' parameter must be a list of finite numbers in ascending order. Got {cuts!r}.")
     shown = [FLOAT64.shortest(cut) for cut in given]
-    between = [f">= {low} and < {high}" for low, high in pairwise(shown)]
-    return forest.with_cuts(given, [f"< {shown[0]}", *between, f">= {shown[-1]}"])
+    labels = [f"< {shown[0]}", *(f">= {low} and < {high}" for low, high in pairwise(shown)), f">= {shown[-1]}"]
+    if link is not None:
+        given = [_sum_reaching(forest, cut, link) for cut in given]
+        possible = [low < high for low, high in pairwise([-math.inf, *given, math.inf])]  # no score in other ranges
+        labels = [label for label, some in zip(labels, possible, strict=True) if some]
+        given = sorted(set(given))
+    return forest.with_cuts(given, labels)
 
 
-def around(forest: Forest, score: float, within: Any) -> Forest:
-    """Return the forest that predicts whether a score stays within a distance of this one.
+def around(forest: Forest, total: float, within: Any, link: Link | None = None) -> Forest:
+    """Return the forest that predicts whether a score stays within a distance of that of this sum.
+
+    The score is the sum itself, or `link` of it.
 
     >>> from treeproof.model.build import build_forest, leaf, split
     >>> sums, trees = Sums((0.0,), cuts=()), [split("a", 0, leaf([1.0]), leaf([2.5]))]
@@ -62,6 +76,10 @@ def around(forest: Forest, score: float, within: Any) -> Forest:
     _require_score(forest)
     if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not 0 <= within < math.inf:
         raise InputError(f"The distance must be a finite number, at least 0. Got {within!r}.")
+    numbers = forest.decision.floats
+    score = total if link is None else float(link(np.array([total], dtype=numbers.dtype))[0])
+    if not math.isfinite(score):
+        raise InputError(f"The score of the row must be a finite number. Got {score}.")
     try:
         low = _float_at_least(Fraction(score) - Fraction(float(within)))
         above = FLOAT64.next(-_float_at_least(-(Fraction(score) + Fraction(float(within)))), math.inf)
@@ -71,7 +89,9 @@ def around(forest: Forest, score: float, within: Any) -> Forest:
         raise InputError(
             f"The distance must stay within the float range. Got {within!r}, which is too far from {score!r}."
         )
-    middle = f"within {FLOAT64.shortest(float(within))} of {forest.decision.floats.shortest(score)}"
+    middle = f"within {FLOAT64.shortest(float(within))} of {(numbers if link is None else FLOAT64).shortest(score)}"
+    if link is not None:
+        low, above = _sum_reaching(forest, low, link), _sum_reaching(forest, above, link)
     return forest.with_cuts([low, above], ["below", middle, "above"])
 
 
@@ -82,7 +102,7 @@ def cut_probability(forest: Forest, threshold: Any, probability: Probability | N
         raise InputError(f"A threshold needs a classifier with two classes. Got {forest.n_classes} classes.")
     labels = forest.classes.tolist()
     if forest.sums is None:
-        return _share_of_second(forest).with_cuts([p], labels)
+        return share_of(forest, 1).with_cuts([p], labels)
     if probability is None or forest.sums.cuts is None:
         raise UnsupportedModelError(f"A threshold needs probabilities that can be reproduced exactly. Got {forest!r}.")
     margin = _margin(lambda s: float(probability(s)) >= p, forest.sums.floats, f"a probability of {p}")
@@ -122,6 +142,11 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
         sums=dataclasses.replace(forest.sums, cuts=(low, high)),
         classes=np.array([labels[0], UNCERTAIN, labels[1]], dtype=object),
     )
+
+
+def _sum_reaching(forest: Forest, cut: float, link: Link) -> float:
+    """Return the smallest sum whose score reaches the cut, of those that the forest can have."""
+    return find_cut(forest, lambda sums: link(sums) >= cut, "The function that makes a prediction of the sum")
 
 
 def _require_score(forest: Forest) -> None:
@@ -164,12 +189,12 @@ def _as_means(forest: Forest) -> Forest:
     return dataclasses.replace(forest, vote="sum", values=values, sums=sums)
 
 
-def _share_of_second(forest: Forest) -> Forest:
-    """Return the forest with two classes as a score: the probability of the second class."""
+def share_of(forest: Forest, k: int) -> Forest:
+    """Return the forest as a score: the probability of the class at index k, which is a mean of leaf values."""
     means = _as_means(forest)
     return dataclasses.replace(
         means,
-        values=means.values[:, 1:],
+        values=means.values[:, k : k + 1],
         classes=np.array(["any score"]),
         sums=Sums((0.0,), divisor=means.decision.divisor, cuts=()),
     )

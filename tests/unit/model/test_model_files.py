@@ -471,3 +471,13 @@ def test_a_file_of_version_1_is_still_read():
     for column in whole["columns"]:
         del column["missing"]
     assert forest_from_json(json.dumps(whole)) == dataclasses.replace(forest, missing_left=None)
+
+
+def test_a_regressor_that_predicts_a_function_of_its_sums_is_not_saved_as_json(tmp_path):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    X = np.arange(40.0).reshape(-1, 1)
+    model = HistGradientBoostingRegressor(loss="poisson", max_iter=2, min_samples_leaf=5).fit(X, X[:, 0])
+    with pytest.raises(InputError, match=r"predicts a function of them: .*Explainer\(model, cuts="):
+        save_model(model, tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()

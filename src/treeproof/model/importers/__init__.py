@@ -8,9 +8,14 @@ from importlib import import_module
 from os import PathLike
 from typing import Any
 
+import numpy.typing as npt
+
 from treeproof.errors import UnsupportedModelError
 from treeproof.model.decision import Vote, check_vote
 from treeproof.model.forest import Forest
+
+Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Maps sums of leaf values to numbers that a model makes of them, in its own arithmetic; never decreases."""
 
 _IMPORTERS = (
     "sklearn",
@@ -20,6 +25,7 @@ _IMPORTERS = (
     "bagging",
     "voting",
     "isolation_forest",
+    "wrappers",
     "xgboost",
     "lightgbm",
     "catboost",
@@ -70,17 +76,24 @@ def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> F
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the estimator that a fitted search, such as GridSearchCV, predicts with; any other model as it is."""
+    """Return the estimator that a fitted search, such as GridSearchCV, or a FrozenEstimator predicts with.
+
+    Any other model is returned as it is.
+    """
     if "sklearn.model_selection" not in sys.modules:  # then nobody has made a search yet
         return model
+    from sklearn.frozen import FrozenEstimator
     from sklearn.model_selection._search import BaseSearchCV
 
     from treeproof.errors import NotFittedError
 
-    while isinstance(model, BaseSearchCV):
-        if not hasattr(model, "best_estimator_"):
+    while isinstance(model, BaseSearchCV | FrozenEstimator):
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
             raise NotFittedError(f"The search must be fitted, with refit=True. Got an unfitted {type(model).__name__}.")
-        model = model.best_estimator_
     return model
 
 
@@ -89,12 +102,33 @@ def probability_of(model: Any) -> Callable[[float], float] | None:
 
     None for models whose probabilities are means of leaf values, or cannot be followed.
     """
+    found: Callable[[float], float] | None = _function_of(model, "probability")
+    return found
+
+
+def decision_of(model: Any) -> Function | None:
+    """Return the function from sums to the decision function of a classifier of two classes; None if not known."""
+    found: Function | None = _function_of(model, "decision")
+    return found
+
+
+def link_of(model: Any) -> Function | None:
+    """Return the function from sums to what a regressor predicts, in its own arithmetic; None if that is the sum.
+
+    It can be pickled, as an explainer keeps it.
+    """
+    found: Function | None = _function_of(model, "link")
+    return found
+
+
+def _function_of(model: Any, name: str) -> Any:
+    """Return what a function of the model's importer, if it has one of this name, gives for the model."""
     model = unwrapped(model)
     if isinstance(model, Forest):
         return None
     for importer in _importers():
         if importer.takes(model):
-            found = getattr(importer, "probability", None)
+            found = getattr(importer, name, None)
             return None if found is None else found(model)
     return None
 

@@ -17,6 +17,7 @@ from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
+from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against
 from treeproof.model.importers.sklearn import refuse_vote, require_fitted
@@ -70,6 +71,11 @@ def load(model: Any, vote: Vote | None) -> Forest:
     )
     check_against(forest, model.predict)
     return forest
+
+
+def decision(model: Any) -> Function | None:
+    """Return the function from sums to the decision function: what speaks for one class speaks against the other."""
+    return (lambda sums: sums + sums) if len(model.classes_) == 2 else None
 
 
 def _added(tree: Any, values: Any, weight: float, classes: Any) -> Any:

@@ -18,6 +18,7 @@ from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
+from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import assemble, column_names
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import refuse_vote, require_fitted
@@ -67,6 +68,11 @@ def load(model: Any, vote: Vote | None) -> Forest:
     if classifier:
         check_against(forest, model.predict)
     return forest
+
+
+def decision(model: Any) -> Function | None:
+    """Return the function from sums to the decision function: the sums themselves."""
+    return (lambda sums: sums) if isinstance(model, GradientBoostingClassifier) and len(model.classes_) == 2 else None
 
 
 def probability(model: Any) -> Callable[[float], float] | None:

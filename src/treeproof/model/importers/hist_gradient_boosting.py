@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn._loss.link import IdentityLink
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
@@ -20,6 +21,7 @@ from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
+from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
 from treeproof.model.importers.sklearn import refuse_vote, require_fitted
@@ -58,10 +60,6 @@ def load(model: Any, vote: Vote | None) -> Forest:
     require_known(model, "predict", [base.__dict__["predict"]])
     for method in ("_raw_predict", "_predict_iterations", "_preprocess_X"):
         require_known(model, method, [BaseHistGradientBoosting.__dict__[method]])
-    if not classifier and model.loss in ("poisson", "gamma"):
-        raise UnsupportedModelError(
-            f"The loss of a regressor must have the identity as its link. Got {model.loss!r}, which predicts exp(sum)."
-        )
     order, columns = _columns(model)
     start = np.ravel(model._baseline_prediction).astype(float)
     trees = _trees(model, order, columns)
@@ -78,7 +76,24 @@ def load(model: Any, vote: Vote | None) -> Forest:
     check_scores(forest, lambda rows: model._raw_predict(decoded(forest, rows, named)))
     if classifier:
         check_against(forest, lambda rows: model.predict(decoded(forest, rows, named)))
+    else:
+        check_scores(forest, lambda rows: model.predict(decoded(forest, rows, named)), function=link(model))
     return forest
+
+
+def link(model: Any) -> Function | None:
+    """Return the function from sums to what a regressor predicts: exp for the losses of counts and amounts."""
+    if isinstance(model, HistGradientBoostingRegressor) and not isinstance(model._loss.link, IdentityLink):
+        inverse: Function = model._loss.link.inverse
+        return inverse
+    return None
+
+
+def decision(model: Any) -> Function | None:
+    """Return the function from sums to the decision function: the sums themselves."""
+    return (
+        (lambda sums: sums) if isinstance(model, HistGradientBoostingClassifier) and len(model.classes_) == 2 else None
+    )
 
 
 def probability(model: Any) -> Callable[[float], float] | None:

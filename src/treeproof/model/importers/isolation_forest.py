@@ -21,10 +21,10 @@ from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import assemble, column_names, split_counts
 from treeproof.model.importers.bagging import over_columns
-from treeproof.model.importers.monotone import find_cut
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import refuse_vote, require_fitted
 from treeproof.model.importers.tree_nodes import read_nodes, require_known, require_known_in_all
+from treeproof.model.monotone import find_cut
 
 TAKES = "IsolationForest"
 

@@ -22,6 +22,7 @@ from treeproof.model.columns import LEAF, Column, Label, Missing
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT64, smallest_reaching
 from treeproof.model.forest import Forest
+from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import (
     Tree,
     assemble,
@@ -105,6 +106,12 @@ def probability(model: Any) -> Callable[[float], float] | None:
     """Return the function from the sum to the probability of the second class."""
     name, options = _objective(_parse(_booster(model).model_to_string()).header)
     return _link(options) if name == "binary" else None
+
+
+def decision(model: Any) -> Function | None:
+    """Return the function from sums to the decision function: the sums themselves."""
+    name, _ = _objective(_parse(_booster(model).model_to_string()).header)
+    return (lambda sums: sums) if name == "binary" else None
 
 
 def _booster(model: Any) -> Any:

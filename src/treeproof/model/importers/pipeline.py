@@ -30,7 +30,7 @@ from treeproof.model.columns import LEAF, Column, Gap, Label, Missing, Rows
 from treeproof.model.decision import Vote
 from treeproof.model.floats import FLOAT64
 from treeproof.model.forest import Forest
-from treeproof.model.importers import xgboost
+from treeproof.model.importers import Function, xgboost
 from treeproof.model.importers.pieces import Pieces, unfold
 from treeproof.model.importers.selfcheck import N_ROWS, boundary_rows, check_against, check_scores
 from treeproof.model.importers.sklearn import require_fitted, sequential
@@ -70,6 +70,20 @@ def probability(model: Any) -> Callable[[float], float] | None:
     from treeproof.model.importers import probability_of
 
     return probability_of(_flattened(model)[1])
+
+
+def decision(model: Any) -> Function | None:
+    """Return what the final estimator's importer returns."""
+    from treeproof.model.importers import decision_of
+
+    return decision_of(_flattened(model)[1])
+
+
+def link(model: Any) -> Function | None:
+    """Return what the final estimator's importer returns."""
+    from treeproof.model.importers import link_of
+
+    return link_of(_flattened(model)[1])
 
 
 def _flattened(model: Any) -> tuple[list[Any], Any]:
@@ -576,6 +590,6 @@ def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:
     if vote is not None:
         return
     if forest.decision.cuts == ():
-        check_scores(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)
+        check_scores(forest, lambda rows: route.model.predict(route.table(given(rows))), rows, link(route.model))
     else:
         check_against(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)

@@ -361,7 +361,7 @@ class TestSubclasses:
 
 
 REFUSED = {
-    "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "Got CalibratedClassifierCV"),
+    "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "mean of 2 calibrated models"),
     "linear model": (LogisticRegression(), "Got LogisticRegression"),
     "class": (
         RandomForestClassifier,
