@@ -26,13 +26,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 import treeproof as tp
-from generators import random_clauses, random_forest, random_query, random_row
+from generators import Labels, random_clauses, random_forest, random_query, random_row
 from treeproof.checker import CheckError
 from treeproof.model.files import forest_to_json
 from treeproof.oracles.native import NativeOracle, PlainOracle
 from treeproof.oracles.sat import SatOracle
 from treeproof.proof import certificate
-from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Query, Refuted, Stays, Unknown, fix, violates
 
 FOUND = Path(__file__).parent / "regressions" / "found"
@@ -42,37 +41,6 @@ MOST_STORED = 10
 
 class DisagreementError(Exception):
     """Two answers to the same question differ."""
-
-
-class Labels:
-    """The label of every point of a space, by the forest's own predict; answers queries by looking."""
-
-    def __init__(self, cells: CellForest) -> None:
-        self.cells = cells
-        axes = np.meshgrid(*(np.arange(n) for n in cells.n_cells), indexing="ij")
-        points = np.stack([axis.ravel() for axis in axes], axis=1)
-        leaves = np.column_stack([self._leaves(root, points) for root in cells.source.roots.tolist()])
-        labels = cells.source.decide(leaves.astype(np.int32))
-        allowed = np.array([cells.allows(point) for point in points.tolist()]) if cells.clauses else np.True_
-        self.labels = np.where(allowed, labels, -1).reshape(cells.n_cells)
-
-    def _leaves(self, root: int, points: Any) -> Any:
-        at = np.full(len(points), root)
-        for node in range(root, self.cells.source.n_nodes):
-            here = at == node
-            if self.cells.feature[node] < 0 or not here.any():
-                continue
-            goes = np.array(
-                [self.cells.goes_left(node, c) for c in range(self.cells.n_cells[self.cells.feature[node]])]
-            )
-            left = goes[points[here, self.cells.feature[node]]]
-            at[here] = np.where(left, self.cells.source.left[node], self.cells.source.right[node])
-        return at
-
-    def holds(self, query: Query) -> bool:
-        inside = self.labels[np.ix_(*(list(domain) for domain in query.domains))]
-        wrong = inside != query.claim.label if isinstance(query.claim, Stays) else inside == query.claim.label
-        return not (wrong & (inside >= 0)).any()
 
 
 def check_answer(labels: Labels, query: Query, answer: Any, who: str) -> None:

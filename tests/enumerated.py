@@ -49,6 +49,7 @@ class World:
         self.labels = self.forest.decide(self.forest.route(grid.astype(self.floats.dtype)))
         self.label = int(self.forest.decide(self.forest.route(self.x.astype(self.floats.dtype)[None, :]))[0])
         self.same = np.where(np.isnan(self.x), np.isnan(grid), grid == self.x)
+        self._distances: dict[tuple[int, str, Any], Fraction] = {}  # of the same few values again and again
 
     def _axis(self, j: int, ends: Iterable[float]) -> list[float]:
         column, node = self.forest.columns[j], self.forest.feature == j
@@ -163,17 +164,22 @@ class World:
 
     def distances(self, i: int, scale: Mapping[str, Any]) -> dict[int, Fraction]:
         """How far each changed feature of an input is."""
-        found = {}
-        for j in np.flatnonzero(~self.same[i]).tolist():
-            old, new = float(self.x[j]), float(self.grid[i, j])
+        units = {j: scale.get(self.forest.columns[j].name) for j in np.flatnonzero(~self.same[i]).tolist()}
+        return {j: self.distance(j, float(self.grid[i, j]), unit) for j, unit in units.items()}
+
+    def distance(self, j: int, new: float, unit: Any) -> Fraction:
+        """How far a value is from the row's own, in units of the feature's span unless another unit is given."""
+        key = j, str(new), unit
+        if key not in self._distances:
+            old = float(self.x[j])
             if self.forest.columns[j].categories is not None:
                 moved = Fraction(1)
             elif math.isnan(old) or math.isnan(new):
                 moved = self.span(j)
             else:
                 moved = abs(Fraction(new) - Fraction(old))
-            found[j] = moved / Fraction(scale.get(self.forest.columns[j].name, self.span(j)))
-        return found
+            self._distances[key] = moved / Fraction(self.span(j) if unit is None else unit)
+        return self._distances[key]
 
     def row(self, values: Sequence[float]) -> list[Any]:
         """An input as people pass it."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import treeproof as tp
-from generators import random_forest, random_row
-from treeproof.model.columns import LEAF
+from generators import Labels, random_forest, random_row
 from treeproof.model.rows import as_row
-from treeproof.query.cells import CellForest, discretise
+from treeproof.query.cells import discretise
 
 Family = set[frozenset[int]]
 
@@ -53,31 +52,14 @@ def families(explainer: tp.Explainer, row: list[Any], target: Any = None) -> tup
     point = explainer.space.cells(as_row(row, explainer.forest.columns))
     label = cells.label(point)
     wanted = None if target is None else explainer.forest.class_index(target)
-    points = [p for p in itertools.product(*(range(n) for n in cells.n_cells)) if cells.allows(p)]
-    labels = all_labels(cells, np.array(points))
-    breaks = labels != label if wanted is None else labels == wanted
-    masks = np.unique((np.array(points)[breaks] != point) @ (1 << np.arange(cells.n_features))).tolist()
+    labels = Labels(cells).labels
+    breaks = (labels >= 0) & (labels != label) if wanted is None else labels == wanted
+    masks = np.unique((np.argwhere(breaks) != point) @ (1 << np.arange(cells.n_features))).tolist()
     changes = [frozenset(f for f in range(cells.n_features) if mask >> f & 1) for mask in masks]
     contrastive = smallest(changes)
     everything = range(cells.n_features)
     subsets = [frozenset(s) for n in range(len(everything) + 1) for s in itertools.combinations(everything, n)]
     return smallest(s for s in subsets if all(s & c for c in contrastive)), contrastive
-
-
-def all_labels(cells: CellForest, points: np.ndarray) -> np.ndarray:
-    """The label of each point, routed through the trees all at once."""
-    reached = np.tile(cells.source.roots, (len(points), 1))
-    for node in range(cells.source.n_nodes):  # children come after their parents
-        if cells.feature[node] == LEAF:
-            continue
-        column = points[:, cells.feature[node]]
-        if cells.ordered[cells.feature[node]]:
-            left = column <= cells.cut[node]
-        else:
-            left = np.isin(column, list(cells.left_sets[cells.cut[node]]))
-        here, tree = np.nonzero(reached == node)
-        reached[here, tree] = np.where(left[here], cells.source.left[node], cells.source.right[node])
-    return cells.source.decide(reached)
 
 
 def smallest(sets: Iterable[frozenset[int]]) -> Family:

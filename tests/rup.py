@@ -14,30 +14,35 @@ def is_refutation(dimacs: str, drat: str) -> bool:
     Deletions are skipped: what was derived stays true. (Glucose also deletes clauses that its later steps still use, as
     reasons for what is true at the outset.)
     """
-    formula = {tuple(clause) for clause in clauses_of(dimacs)}
+    occurrences: dict[int, list[list[int]]] = {}
+    units: list[int] = []
+
+    def learn(clause: list[int]) -> None:
+        for literal in clause:
+            occurrences.setdefault(literal, []).append(clause)
+        if len(clause) == 1:
+            units.append(clause[0])
+
+    for clause in clauses_of(dimacs):
+        if not clause:
+            return True
+        learn(clause)
     for line in drat.splitlines():
         words = line.split()
         if words[0] == "d":
             continue
         clause = [int(word) for word in words[:-1]]
-        if not _conflicts(formula, [-literal for literal in clause]):
+        if not _conflicts(occurrences, [*units, *(-literal for literal in clause)]):
             return False
         if not clause:
             return True
-        formula.add(tuple(clause))
+        learn(clause)
     return False
 
 
-def _conflicts(clauses: set[tuple[int, ...]], assumed: list[int]) -> bool:
-    """Return whether unit propagation from the assumptions leads to a conflict."""
-    true = set(assumed)
-    occurrences: dict[int, list[tuple[int, ...]]] = {}
-    for clause in clauses:
-        for literal in clause:
-            occurrences.setdefault(literal, []).append(clause)
-    pending = [*assumed, *(clause[0] for clause in clauses if len(clause) == 1)]
-    if () in clauses:
-        return True
+def _conflicts(occurrences: dict[int, list[list[int]]], pending: list[int]) -> bool:
+    """Return whether unit propagation from these literals leads to a conflict."""
+    true: set[int] = set()
     while pending:
         literal = pending.pop()
         if -literal in true:

@@ -30,17 +30,17 @@ def explainer():
 
 
 class TestPoisonedRow:
-    def test_fails_alone_in_a_batch_of_a_hundred_thousand(self, explainer):
-        rows = np.tile(X, (667, 1))[:100_000].copy()
-        rows[77_777, 2] = np.inf
+    def test_fails_alone_in_a_batch_of_ten_thousand(self, explainer):
+        rows = np.tile(X, (67, 1))[:10_000].copy()
+        rows[7_777, 2] = np.inf
         results = explainer.batch(rows, n_jobs=2, on_error="return")
-        assert len(results) == 100_000
+        assert len(results) == 10_000
         bad = [i for i, result in enumerate(results) if isinstance(result, Exception)]
-        assert bad == [77_777]
-        assert isinstance(results[77_777], InputError)
-        assert "Row 77777" in str(results[77_777])
-        assert "infinite" in str(results[77_777])
-        assert results[77_778].features == explainer.abductive(rows[77_778]).features
+        assert bad == [7_777]
+        assert isinstance(results[7_777], InputError)
+        assert "Row 7777" in str(results[7_777])
+        assert "infinite" in str(results[7_777])
+        assert results[7_778].features == explainer.abductive(rows[7_778]).features
 
     def test_raises_by_default_before_anything_is_explained(self, explainer):
         with pytest.raises(InputError, match=r"^Row 1: .*infinite or too large value\.$"):
