@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import xgboost as xgb
@@ -15,6 +16,7 @@ from importing import mixed_data
 
 Made = Callable[[], tuple[Any, Any]]
 CUTS = {"cuts": [100.0, 200.0]}
+LGB = {"n_estimators": 8, "num_leaves": 6, "verbose": -1, "n_jobs": 1, "random_state": 0, "min_child_samples": 5}
 XGB = {"n_estimators": 8, "max_depth": 3, "random_state": 0, "n_jobs": 1}
 
 
@@ -152,4 +154,80 @@ def _xgboost() -> list[Entry]:
     ]
 
 
-ENTRIES = _xgboost()
+def _zeros() -> tuple[Any, Any]:
+    X, y = _holed()
+    return np.nan_to_num(X[:, :3], nan=0.0), y
+
+
+def _words() -> tuple[Any, Any]:
+    """Column names with blanks, which LightGBM writes differently."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, y
+
+
+def _codes() -> tuple[Any, Any]:
+    """Whole numbers that are categories, some too rare for LightGBM."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice(6, 500), rng.normal(size=500)]).astype(float)
+    X[:3, 0] = [40, 41, 77]
+    return X, (np.isin(X[:, 0], [0, 3, 40]) ^ (X[:, 1] > 0.5)).astype(int)
+
+
+def _lightgbm() -> list[Entry]:
+    classifier, regressor = lgb.LGBMClassifier, lgb.LGBMRegressor
+    bagged = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+
+    def coded() -> tuple[Any, Any]:
+        X, y = _codes()
+        options = {**LGB, "cat_smooth": 1, "min_data_per_group": 5}
+        return classifier(**options).fit(X, y, categorical_feature=[0]), X
+
+    taken: list[tuple[str, Made, dict[str, Any]]] = [
+        ("`LGBMClassifier`, two classes", _of(classifier, _cancer, **LGB), {}),
+        ("`LGBMClassifier`, several classes", _of(classifier, _iris, **LGB), {}),
+        ("`LGBMClassifier`, missing values", _of(classifier, _holed, **LGB), {}),
+        ("`LGBMClassifier`, blanks in names of columns", _of(classifier, _words, **LGB), {}),
+        ("`LGBMClassifier`, categories", _of(classifier, _typed, **LGB), {}),
+        ("`LGBMClassifier`, whole numbers as categories", coded, {}),
+        ('`LGBMClassifier(boosting_type="dart")`', _of(classifier, _cancer, **LGB, boosting_type="dart"), {}),
+        ('`LGBMClassifier(boosting_type="rf")`', _of(classifier, _cancer, **LGB, **bagged), {}),
+        ('`LGBMClassifier(boosting_type="rf")`, several classes', _of(classifier, _iris, **LGB, **bagged), {}),
+        ("`LGBMClassifier(zero_as_missing=True)`", _of(classifier, _zeros, **LGB, zero_as_missing=True), {}),
+        (
+            '`LGBMClassifier(objective="cross_entropy")`',
+            _of(classifier, _cancer, **LGB, objective="cross_entropy"),
+            {},
+        ),
+        *(
+            (f'`LGBMRegressor(objective="{name}")`', _of(regressor, _diabetes, **LGB, objective=name), CUTS)
+            for name in ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+        ),
+        ('`LGBMRegressor(boosting_type="rf")`', _of(regressor, _diabetes, **LGB, **bagged), CUTS),
+        ("`LGBMRanker`", _ranked(lgb.LGBMRanker, **LGB), {"cuts": [0.0]}),
+    ]
+    refused: list[tuple[str, Made, str]] = [
+        ("`LGBMClassifier(linear_tree=True)`", _of(classifier, _cancer, **LGB, linear_tree=True), "linear_tree=True"),
+        (
+            '`LGBMClassifier(objective="multiclassova")`',
+            _of(classifier, _iris, **LGB, objective="multiclassova", num_class=3),
+            "multiclassova",
+        ),
+        ("`LGBMRegressor(reg_sqrt=True)`", _of(regressor, _diabetes, **LGB, reg_sqrt=True), "without sqrt"),
+        *(
+            (f'`LGBMRegressor(objective="{name}")`', _of(regressor, _diabetes, **LGB, objective=name), f"Got {name}")
+            for name in ("poisson", "gamma", "tweedie")
+        ),
+        ("`LGBMClassifier`, an objective of one's own", _of(classifier, _cancer, **LGB, objective=_squared), "custom"),
+        (
+            "`LGBMClassifier(pred_early_stop=True)`",
+            _of(classifier, _cancer, **LGB, pred_early_stop=True),
+            "pred_early_stop",
+        ),
+    ]
+    return [
+        *(Entry("LightGBM", name, make, options=options) for name, make, options in taken),
+        *(Entry("LightGBM", name, make, reason) for name, make, reason in refused),
+    ]
+
+
+ENTRIES = [*_xgboost(), *_lightgbm()]

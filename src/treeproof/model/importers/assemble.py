@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
+from treeproof.errors import InputError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FloatName
@@ -104,29 +104,6 @@ def assemble(
     )
 
 
-def in_order(left: Sequence[int], right: Sequence[int], what: str) -> list[int]:
-    """Return the nodes that the root, node 0, leads to, every child behind its parent; a negative child is none.
-
-    Files may hold nodes in any order, and also ones that are not used; what is no tree is refused.
-    """
-    n = len(left)
-    if n == 0 or len(right) != n:
-        raise ForestFormatError(f"{what} must have as many left as right children, and at least one node.")
-    order, seen, pending = [], bytearray(n), [0]
-    while pending:
-        node = pending.pop()
-        if not 0 <= node < n or seen[node]:
-            reason = "is reached twice" if 0 <= node < n else f"is not among the {n} nodes"
-            raise ForestFormatError(f"{what} must be a tree. Node {node} {reason}.")
-        seen[node] = 1
-        order.append(node)
-        if (left[node] < 0) != (right[node] < 0):
-            raise ForestFormatError(f"{what} must have two children at every split. Node {node} has one.")
-        if left[node] >= 0:
-            pending += [right[node], left[node]]
-    return order
-
-
 def split_counts(trees: Iterable[Tree], n_columns: int) -> npt.NDArray[np.float64]:
     """Return how many splits each column has: an importance, where the model has no other."""
     counts = np.zeros(n_columns)
@@ -157,10 +134,3 @@ def refuse_any_vote(vote: Vote | None) -> None:
     """Refuse a vote: boosted trees add up, and each of them alone says nothing about the label."""
     if vote is not None:
         raise InputError(f"Boosted trees take no vote. Got vote={vote!r}; leave it out to explain the model's predict.")
-
-
-def require_columns(features: Iterable[int], n_columns: int, what: str) -> None:
-    """Refuse splits on columns that the model does not have; leaves are -1."""
-    for feature in features:
-        if not LEAF <= feature < n_columns:
-            raise ForestFormatError(f"{what} must split on one of {n_columns} columns. Got column {feature}.")

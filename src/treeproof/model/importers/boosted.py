@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import ForestFormatError
+from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF
 from treeproof.model.importers.assemble import Tree
 
 Ints = npt.NDArray[Any]
+
+
+def require_trees(trees: Sequence[Any]) -> None:
+    """Refuse a model without trees."""
+    if not trees:
+        raise UnsupportedModelError("The model must have at least one tree. Got none.")
 
 
 def read_trees(

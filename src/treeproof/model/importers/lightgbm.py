@@ -1,8 +1,9 @@
-"""LightGBM: LGBMClassifier, LGBMRegressor, Booster, and their text files, with categories and missing values.
+"""LightGBM: LGBMClassifier, LGBMRegressor, LGBMRanker, Booster, and their text files, with categories and gaps.
 
 All of them are read from LightGBM's own text, which holds numbers to the last bit. Inputs are compared as float64,
-numbers closer to 0 than 1e-35 as 0. Leaf values are added in float64. The second of two classes wins iff its
-probability is more than that of the first; of several, the first with the largest softmax.
+numbers closer to 0 than 1e-35 as 0. Leaf values are added in float64; a random forest divides the sums by the number of
+trees. The second of two classes wins iff its probability is more than that of the first; of several, the first with the
+largest softmax.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof import errors
 from treeproof.errors import ForestFormatError, UnsupportedModelError
@@ -23,20 +25,15 @@ from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT64, smallest_reaching
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function
-from treeproof.model.importers.assemble import (
-    Tree,
-    assemble,
-    in_order,
-    refuse_any_vote,
-    require_columns,
-    require_methods,
-    split_counts,
-)
+from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
+from treeproof.model.importers.boosted import read_trees, require_trees
+from treeproof.model.importers.pieces import count_as_missing
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
 
-TAKES = "LightGBM's LGBMClassifier, LGBMRegressor and Booster"
+TAKES = "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker and Booster"
 
-_SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
+_SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg"}
+_TWO_CLASSES = ("binary", "cross_entropy")
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
 _UNLISTED = -1  # a category that is in no split
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -80,8 +77,10 @@ def load(model: Any, vote: Vote | None) -> Forest:
     def source(rows: Any) -> Any:
         return decoded(forest, rows, named=bool(parsed.pandas_categories))
 
-    # The model itself is asked, not its booster, where its own options may change what it adds.
-    check_scores(forest, lambda rows: model.predict(source(rows), raw_score=True))
+    # The model itself is asked, not its booster, where its own options may change what it adds. It gives sums as they
+    # are, and divides them where they become predictions.
+    divisor = forest.decision.divisor
+    check_scores(forest, lambda rows: model.predict(source(rows), raw_score=True) / divisor)
     if classes is not None:
         check_against(forest, lambda rows: model.predict(source(rows)))
     elif forest.decision.cuts != ():
@@ -104,13 +103,13 @@ def from_text(text: str) -> Forest:
 
 def probability(model: Any) -> Callable[[float], float] | None:
     """Return the function from the sum to the probability of the second class."""
-    name, options = _objective(_parse(_booster(model).model_to_string()).header)
-    return _link(options) if name == "binary" else None
+    name, options = _objective(_parse(_booster(model).model_to_string(num_iteration=1)).header)
+    return _link(options) if name in _TWO_CLASSES else None
 
 
 def decision(model: Any) -> Function | None:
     """Return the function from sums to the decision function: the sums themselves."""
-    name, _ = _objective(_parse(_booster(model).model_to_string()).header)
+    name, _ = _objective(_parse(_booster(model).model_to_string(num_iteration=1)).header)
     return (lambda sums: sums) if name == "binary" else None
 
 
@@ -154,7 +153,7 @@ def _parse(text: str) -> _Model:
             sections[-1][key] = value
     else:
         raise ForestFormatError("The LightGBM model must have a line 'end of trees'. The file is cut off.")
-    parameters = dict(re.findall(r"^\[(\w+): (.*)\]\s*$", text, re.MULTILINE))
+    parameters = dict(re.findall(r"^\[(\w+): (.*)\]\s*$", text[text.index("end of trees") :], re.MULTILINE))
     last = next((line for line in reversed(lines) if line.startswith("pandas_categorical:")), "")
     categories = json.loads(last.removeprefix("pandas_categorical:") or "null") or []
     for label in [label for labels in categories for label in labels]:
@@ -171,27 +170,27 @@ def _objective(header: dict[str, str]) -> tuple[str, dict[str, str]]:
 def _forest(model: _Model, classes: Any) -> Forest:
     header = model.header
     name, options = _objective(header)
-    if "average_output" in header:
-        raise UnsupportedModelError("The boosting type must be gbdt, goss or dart. Got rf, which averages.")
     n_sums = int(header["num_tree_per_iteration"])
     if not 1 <= n_sums <= 10_000:
         raise ForestFormatError(f"The model must have 1 to 10000 trees per iteration. Got {n_sums}.")
     start = (0.0,) * n_sums
+    divisor = max(1.0, len(model.trees) / n_sums) if "average_output" in header else 1.0
     if name in _SCORES and "sqrt" not in options:
         labels: Any = np.array(["any score"])
-        sums = Sums(start, cuts=())
-    elif name == "binary":
+        sums = Sums(start, divisor=divisor, cuts=())
+    elif name == "binary" or (name == "cross_entropy" and classes is not None):
         labels = np.arange(2) if classes is None else classes
         link, largest = _link(options), FLOAT64.largest
-        sums = Sums(start, cuts=(smallest_reaching(lambda s: 1 - link(s) < link(s), -largest, largest, FLOAT64),))
+        cut = smallest_reaching(lambda s: 1 - link(s) < link(s), -largest, largest, FLOAT64)
+        sums = Sums(start, divisor=divisor, cuts=(cut,))
     elif name == "multiclass":
         labels = np.arange(n_sums) if classes is None else classes
-        sums = Sums(start, softmax=True)
+        sums = Sums(start, divisor=divisor, softmax=True)
     else:
-        known = [*sorted(_SCORES), "binary", "multiclass"]
+        known = [*sorted(_SCORES), "binary", "multiclass", "cross_entropy (of a classifier)"]
         got = header.get("objective", "a custom one, whose predictions are no probabilities")
         raise UnsupportedModelError(f"The objective must be one of {known}, without sqrt. Got {got}.")
-    if n_sums != (len(labels) if name == "multiclass" else 1) or (name == "binary" and len(labels) != 2):
+    if n_sums != (len(labels) if name == "multiclass" else 1) or (name in _TWO_CLASSES and len(labels) != 2):
         raise UnsupportedModelError(
             f"There must be one sum for two classes, or one for each of several. Got {n_sums} for {len(labels)} "
             f"classes, objective {name}."
@@ -199,41 +198,81 @@ def _forest(model: _Model, classes: Any) -> Forest:
     names = header["feature_names"].split(" ")
     if names == [f"Column_{j}" for j in range(len(names))]:
         names = [f"x{j}" for j in range(len(names))]  # it never saw names
-    columns, codes = _columns(model, names)
-    trees = [_tree(tree, i % n_sums, codes, len(columns), i) for i, tree in enumerate(model.trees)]
-    return assemble(
-        trees,
+    splits = _splits(model)
+    columns, codes, zeros = _columns(model, names, splits)
+    tree = _trees(model, splits, n_sums, codes, len(columns))
+    forest = assemble(
+        [tree],
         classes=labels,
         columns=columns,
-        importances=split_counts(trees, len(names)),
+        importances=split_counts([tree], len(names)),
         vote="sum",
         dtype="float64",
         sums=sums,
     )
+    return count_as_missing(
+        forest,
+        zeros,
+        (-_ZERO, _ZERO),
+        "Zeros that mean missing values (zero_as_missing) make trees too large here. Train with NaN in their place.",
+    )
 
 
-def _columns(model: _Model, names: list[str]) -> tuple[list[Column], dict[int, list[int]]]:
-    """Return the columns, and of categorical ones the whole number that LightGBM compares for each category."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Splits:
+    """The splits of all trees, tree by tree: how many each has, and the numbers that the text has of each split."""
+
+    counts: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float64]
+
+    @property
+    def missing_kind(self) -> npt.NDArray[np.int64]:
+        """What each split takes for missing: nothing, zeros or NaN."""
+        return self.kind >> 2 & 3
+
+    @property
+    def categorical(self) -> npt.NDArray[np.bool_]:
+        """Whether each split is by categories."""
+        return (self.kind & _CATEGORICAL) > 0
+
+
+def _splits(model: _Model) -> _Splits:
+    require_trees(model.trees)
+    if any(tree.get("is_linear", "0") != "0" for tree in model.trees):
+        raise UnsupportedModelError("Leaves must be constant. Got linear ones (linear_tree=True).")
+    counts, feature = _joined(model, "split_feature", int)
+    parts = {key: _joined(model, key, kind) for key, kind in (("decision_type", int), ("threshold", float))}
+    for key, (found, _) in parts.items():
+        if not np.array_equal(found, counts):
+            raise ForestFormatError(f"Each split of a tree must have its {key!r}, and each tree one leaf more.")
+    return _Splits(counts, feature, parts["decision_type"][1], parts["threshold"][1])
+
+
+def _columns(
+    model: _Model, names: list[str], splits: _Splits
+) -> tuple[list[Column], dict[int, list[int]], frozenset[int]]:
+    """Return the columns; the number that LightGBM compares for each category; and where zeros mean missing values."""
     infos = model.header["feature_infos"].split(" ")
     if len(infos) != len(names):
         raise ForestFormatError(f"Each column must have a name and an info. Got {len(names)} and {len(infos)}.")
-    kinds: list[set[int]] = [set() for _ in names]
-    categorical = set()
-    for number, tree in enumerate(model.trees):
-        features, types = _integers(tree, "split_feature"), _integers(tree, "decision_type")
-        require_columns(features, len(names), f"Tree {number}")
-        for feature, kind in zip(features, types, strict=True):
-            kinds[feature].add(kind >> 2 & 3)
-            if kind & _CATEGORICAL:
-                categorical.add(feature)
+    if ((splits.feature < 0) | (splits.feature >= len(names))).any():
+        got = [int(j) for j in (splits.feature.min(), splits.feature.max())]
+        raise ForestFormatError(
+            f"Each split must be on one of {len(names)} columns. Got columns from {got[0]} to {got[1]}."
+        )
+    kinds: dict[int, set[int]] = {}
+    for pair in np.unique(splits.feature * 4 + splits.missing_kind).tolist():
+        kinds.setdefault(pair // 4, set()).add(pair % 4)
+    categorical = set(np.unique(splits.feature[splits.categorical]).tolist())
+    if np.isin(splits.feature[~splits.categorical], list(categorical)).any():
+        raise ForestFormatError("A categorical column must be split by categories, and not by a number.")
     labels = _pandas_labels(model, infos)
-    unused: Missing = "expected" if any(_NAN_MISSING in kind for kind in kinds) else "possible"
-    columns, codes = [], {}
+    unused: Missing = "expected" if any(_NAN_MISSING in kind for kind in kinds.values()) else "possible"
+    columns, codes, zeros = [], {}, set()
     for j, name in enumerate(names):
-        if _ZERO_MISSING in kinds[j]:
-            raise UnsupportedModelError(
-                f"Zeros must not stand for missing values. Column {name!r} has zero_as_missing."
-            )
+        kind = kinds.get(j, set())
         if j in labels:
             codes[j] = list(range(len(labels[j])))
             columns.append(Column(name, (*labels[j], None)))
@@ -243,9 +282,18 @@ def _columns(model: _Model, names: list[str]) -> tuple[list[Column], dict[int, l
             codes[j] = [*listed, _UNLISTED]
             columns.append(Column(name, (*listed, "other", None), other="other"))
         else:
-            missing: Missing = "expected" if _NAN_MISSING in kinds[j] else "possible"
-            columns.append(Column(name, missing=missing if kinds[j] else unused))
-    return columns, codes
+            if _ZERO_MISSING in kind:
+                zeros.add(j)
+                if kind != {_ZERO_MISSING}:
+                    raise UnsupportedModelError(
+                        f"Zeros must stand for missing values at all splits of a column, or at none. In {name!r} they "
+                        "do at some: zero_as_missing was changed between trainings."
+                    )
+            missing: Missing = "expected" if kind & {_ZERO_MISSING, _NAN_MISSING} else "possible"
+            columns.append(Column(name, missing=missing if kind else unused))
+    if set(labels) & set(splits.feature[~splits.categorical].tolist()):
+        raise ForestFormatError("A categorical column must be split by categories, and not by a number.")
+    return columns, codes, frozenset(zeros)
 
 
 def _pandas_labels(model: _Model, infos: list[str]) -> dict[int, list[Any]]:
@@ -276,47 +324,68 @@ def _pandas_labels(model: _Model, infos: list[str]) -> dict[int, list[Any]]:
     return labels
 
 
-def _tree(tree: dict[str, str], k: int, codes: dict[int, list[int]], n_columns: int, number: int) -> Tree:
-    if tree.get("is_linear", "0") != "0":
-        raise UnsupportedModelError("Leaves must be constant. Got linear ones (linear_tree=True).")
-    leaf_values = _floats(tree, "leaf_value")
-    feature, kinds = _integers(tree, "split_feature"), _integers(tree, "decision_type")
-    threshold = _floats(tree, "threshold")
-    n = len(feature)
-    if not len(leaf_values) - 1 == len(threshold) == len(kinds) == n:
-        raise ForestFormatError(f"Tree {number} must have one leaf more than splits. Got {len(leaf_values)} and {n}.")
-    # Splits come first, then leaves: a child below 0 is the complement of a leaf.
-    left, right = (
-        [n + ~c if c < 0 else c for c in _integers(tree, key)] + [LEAF] * (n + 1)
-        for key in ("left_child", "right_child")
+def _trees(model: _Model, splits: _Splits, n_sums: int, codes: dict[int, list[int]], n_columns: int) -> Tree:
+    """Return all trees. In each, splits come first, then leaves: a child below 0 is the complement of a leaf."""
+    counts = splits.counts
+    n_leaves, leaf_values = _joined(model, "leaf_value", float)
+    if not np.array_equal(n_leaves, counts + 1):
+        wrong = int(np.argmax(n_leaves != counts + 1))
+        raise ForestFormatError(
+            f"Tree {wrong} must have one leaf more than splits. Got {n_leaves[wrong]} and {counts[wrong]}."
+        )
+    sizes = counts + n_leaves
+    first = np.cumsum(sizes) - sizes
+    at_split = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    at_leaf = np.repeat(first + counts - (np.cumsum(n_leaves) - n_leaves), n_leaves) + np.arange(n_leaves.sum())
+    n_nodes = int(sizes.sum())
+
+    def spread(values: npt.NDArray[Any], places: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        array = np.full(n_nodes, empty)
+        array[places] = values
+        return array
+
+    children = []
+    for key in ("left_child", "right_child"):
+        found, child = _joined(model, key, int)
+        if not np.array_equal(found, counts):
+            raise ForestFormatError("Trees must have two children for each split.")
+        children.append(spread(np.where(child < 0, np.repeat(counts, counts) + ~child, child), at_split, LEAF))
+    threshold = splits.threshold
+    # Where training had no missing values, one counts as 0.
+    default_left = (splits.kind & _DEFAULT_LEFT) > 0
+    missing_left = np.where(np.isin(splits.missing_kind, (_ZERO_MISSING, _NAN_MISSING)), default_left, threshold >= 0)
+    # The largest number that goes left, when numbers closer to 0 than _ZERO are taken for 0.
+    below_zero = (threshold >= -_ZERO) & (threshold < 0)
+    largest_left = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
+    largest_left = np.where(below_zero, FLOAT64.next(-_ZERO, -math.inf), largest_left)
+    return read_trees(
+        sizes,
+        *children,
+        feature=spread(splits.feature, at_split, LEAF),
+        threshold=spread(largest_left, at_split, math.nan),
+        values=spread(leaf_values, at_leaf, 0.0),
+        missing_left=spread(missing_left, at_split, False),
+        left_categories=_left_categories(model, splits, at_split, codes),
+        adds_to=np.arange(len(sizes)) % n_sums,
+        n_columns=n_columns,
     )
-    if len(left) != 2 * n + 1:
-        raise ForestFormatError(f"Tree {number} must have two children for each of {n} splits.")
-    order = in_order(left, right, f"Tree {number}")
-    place = {node: i for i, node in enumerate(order)}
-    left_categories, missing_left = {}, []
-    for i, node in enumerate(order):
-        kind = 0 if node >= n else kinds[node]
-        # Where training had no missing values, one counts as 0.
-        as_zero = kind >> 2 & 3 != _NAN_MISSING
-        missing_left.append(node < n and (threshold[node] >= 0 if as_zero else bool(kind & _DEFAULT_LEFT)))
-        if kind & _CATEGORICAL:
-            chosen = _bits(tree, threshold[node])
+
+
+def _left_categories(
+    model: _Model, splits: _Splits, at_split: npt.NDArray[Any], codes: dict[int, list[int]]
+) -> dict[int, frozenset[int]]:
+    """Return, of each split by categories, those that go left, as places among the column's."""
+    number = np.repeat(np.arange(len(splits.counts)), splits.counts)
+    made: dict[tuple[int, frozenset[int]], frozenset[int]] = {}
+    found = {}
+    for i in np.flatnonzero(splits.categorical).tolist():
+        j, chosen = int(splits.feature[i]), frozenset(_bits(model.trees[number[i]], splits.threshold[i]))
+        if (j, chosen) not in made:
             # A missing value, the last category, goes right, also where training had none.
-            compared = [*codes[feature[node]], _UNLISTED]
-            left_categories[i] = frozenset(c for c, code in enumerate(compared) if code in chosen)
-        elif node < n and feature[node] in codes:
-            raise ForestFormatError(f"Tree {number} must split a categorical column by categories.")
-    return Tree(
-        feature=[LEAF if node >= n else feature[node] for node in order],
-        threshold=[math.nan if node >= n else _around_zero(threshold[node]) for node in order],
-        left=[place.get(left[node], LEAF) for node in order],
-        right=[place.get(right[node], LEAF) for node in order],
-        values=[0.0 if node < n else leaf_values[node - n] for node in order],
-        missing_left=missing_left,
-        left_categories=left_categories,
-        adds_to=k,
-    )
+            compared = [*codes[j], _UNLISTED]
+            made[j, chosen] = frozenset(place for place, code in enumerate(compared) if code in chosen)
+        found[int(at_split[i])] = made[j, chosen]
+    return found
 
 
 def _bits(tree: dict[str, str], place: float) -> set[int]:
@@ -329,15 +398,8 @@ def _bits(tree: dict[str, str], place: float) -> set[int]:
     return {32 * w + bit for w, word in enumerate(chosen) for bit in range(32) if word >> bit & 1}
 
 
-def _around_zero(threshold: float) -> float:
-    """Return the largest number that goes left, when numbers closer to 0 than _ZERO are taken for 0."""
-    if -_ZERO <= threshold < 0:
-        return FLOAT64.next(-_ZERO, -math.inf)
-    return _ZERO if 0 <= threshold < _ZERO else threshold
-
-
 def _link(options: dict[str, str]) -> Callable[[float], float]:
-    steepness = float(options["sigmoid"])
+    steepness = float(options.get("sigmoid", 1))
     if not 1e-300 < steepness < math.inf:
         raise ForestFormatError(f"The objective's sigmoid must be a positive number. Got {steepness}.")
 
@@ -350,12 +412,16 @@ def _link(options: dict[str, str]) -> Callable[[float], float]:
     return link
 
 
+def _joined(model: _Model, key: str, kind: type) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return how many numbers each tree has under a key, and the numbers of all trees, one after the other."""
+    texts = [tree.get(key, "") for tree in model.trees]
+    counts = np.array([text.count(" ") + 1 if text else 0 for text in texts], dtype=np.int64)
+    numbers: list[Any] = [*map(kind, " ".join(filter(None, texts)).split(" "))] if counts.any() else []
+    return counts, np.array(numbers, dtype=kind)
+
+
 def _integers(section: dict[str, str], key: str) -> list[int]:
     return [int(part) for part in section.get(key, "").split()]
-
-
-def _floats(section: dict[str, str], key: str) -> list[float]:
-    return [float(part) for part in section.get(key, "").split()]
 
 
 def _labels_of(probabilities: Any, forest: Forest) -> list[Label]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,24 @@ class _Part:
     low: float
     high: float
     missing: bool
+
+
+def count_as_missing(forest: Forest, columns: Collection[int], numbers: tuple[float, float], too_large: str) -> Forest:
+    """Return the forest in which numbers of this range, in these numeric columns, go where missing values go.
+
+    No threshold lies inside the range: it ends there, or no number of it is parted from another. `too_large`: as below.
+    """
+    low, high = numbers
+    before = forest.floats.next(low, -math.inf)
+    tests = {}
+    for node in np.flatnonzero(
+        np.isin(forest.feature, list(columns)) & ((high <= forest.threshold) != forest.missing_left)
+    ):
+        threshold = float(forest.threshold[node])
+        ends = sorted({before, high, threshold})
+        sides = [bool(forest.missing_left[node]) if end == high else end <= threshold for end in [*ends, math.inf]]
+        tests[int(node)] = Pieces.of(ends, sides)
+    return unfold(forest, tests, too_large) if tests else forest
 
 
 def unfold(forest: Forest, tests: Mapping[int, Pieces], too_large: str) -> Forest:

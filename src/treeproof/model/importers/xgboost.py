@@ -27,8 +27,8 @@ from treeproof.model.floats import FLOAT32, smallest_reaching
 from treeproof.model.forest import Forest
 from treeproof.model.importers import ubjson
 from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
-from treeproof.model.importers.boosted import read_trees
-from treeproof.model.importers.pieces import Pieces, unfold
+from treeproof.model.importers.boosted import read_trees, require_trees
+from treeproof.model.importers.pieces import count_as_missing
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
 
 TAKES = "XGBoost's XGBClassifier, XGBRegressor, XGBRanker, their random forests, and Booster"
@@ -283,8 +283,7 @@ def _forest(
 def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
     """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
     trees, n_sums = learner.trees, learner.n_sums
-    if not trees:
-        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    require_trees(trees)
     if ((learner.tree_info < 0) | (learner.tree_info >= n_sums)).any():
         got = sorted(set(learner.tree_info.tolist()))
         raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {got}.")
@@ -394,16 +393,12 @@ def _with_missing(forest: Forest, missing: Any) -> Forest:
         raise UnsupportedModelError(
             f"With categories, missing values must be NaN. Got missing={missing!r}, which may be the code of one."
         )
-    cuts = [FLOAT32.next(value, -math.inf), value]
-    tests = {}
-    for node in np.flatnonzero(forest.feature != LEAF).tolist():
-        threshold, missing_left = float(forest.threshold[node]), bool(forest.missing_left[node])
-        if (value <= threshold) != missing_left:
-            ends = sorted({*cuts, threshold})
-            sides = [missing_left if end == value else end <= threshold for end in [*ends, math.inf]]
-            tests[node] = Pieces.of(ends, sides)
-    remedy = f"The number {missing!r}, which means a missing value, makes trees too large here. Train with missing=nan."
-    return unfold(forest, tests, remedy) if tests else forest
+    return count_as_missing(
+        forest,
+        range(forest.n_columns),
+        (value, value),
+        f"The number {missing!r}, which means a missing value, makes trees too large here. Train with missing=nan.",
+    )
 
 
 def _integers(values: Any, key: str) -> npt.NDArray[Any]:
@@ -452,8 +447,7 @@ def _blank(learner: _Learner) -> Any:
     """Return a booster that differs from the model in its trees only: each is one leaf, worth 0."""
     import xgboost
 
-    if not learner.trees:
-        raise UnsupportedModelError("The model must have at least one tree. Got none.")
+    require_trees(learner.trees)
     n = learner.n_sums
     ends = {"left_children": [-1], "right_children": [-1], "parents": [2147483647], "split_indices": [0]}
     zeros = {"base_weights": [0.0], "split_conditions": [0.0], "loss_changes": [0.0], "sum_hessian": [0.0]}

@@ -160,6 +160,58 @@ def test_regressors(objective):
     proofs_hold(model, explainer, FRAME.iloc[0], as_categories, n=500)
 
 
+@pytest.mark.parametrize("data", [CANCER, IRIS, DIABETES], ids=["cancer", "iris", "diabetes"])
+def test_random_forests(data, tmp_path):
+    X, y = data
+    kind = lgb.LGBMRegressor if data is DIABETES else lgb.LGBMClassifier
+    model = kind(**{**SMALL, "n_estimators": 7}, boosting_type="rf", subsample=0.5, subsample_freq=1).fit(holed(X), y)
+    forest = agrees(model, as_array)
+    assert forest.sums.divisor == 7
+    sums_agree(forest, lambda rows: model.predict(rows, raw_score=True) / 7)
+    model.booster_.save_model(tmp_path / "model.txt")
+    assert load_model(tmp_path / "model.txt") == import_model(model.booster_)
+    explainer = tp.Explainer(model, **({"cuts": [150.0]} if data is DIABETES else {}))
+    for row in X[:120:40]:
+        why = proofs_hold(model, explainer, row, as_array, n=500)
+    assert tp.check(why.certificate(), explainer.forest)
+
+
+def test_zeros_that_mean_missing():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 3)).round(1)
+    X[rng.random(X.shape) < 0.3] = 0
+    y = ((X[:, 0] == 0) ^ (X[:, 1] > 0.2) ^ (X.sum(axis=1) > 0.5)).astype(int)
+    model = lgb.LGBMClassifier(**SMALL, zero_as_missing=True).fit(X, y)
+    forest = agrees(model, as_array)
+    tiny = float(np.float32(1e-35))
+    special = [0.0, -0.0, tiny, -tiny, np.nextafter(tiny, 1), np.nextafter(-tiny, -1), 5e-324, np.nan, 0.1]
+    rows = np.where(rng.random((3000, 3)) < 0.5, rng.choice(special, (3000, 3)), boundary_rows(forest, 3000))
+    assert np.array_equal(forest.add(forest.route(rows))[:, 0], model.predict(rows, raw_score=True))
+    for row in (X[0], [0.0, 0.5, np.nan], [np.nan] * 3):
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
+def test_rankers():
+    X, y = DIABETES
+    for objective in ("lambdarank", "rank_xendcg"):
+        model = lgb.LGBMRanker(**SMALL, objective=objective).fit(X[:440], (y[:440] // 100).astype(int), group=[22] * 20)
+        forest = agrees(model, as_array)
+        assert forest.score(X).tolist() == model.predict(X).tolist()
+        explainer = tp.Explainer(model, cuts=[float(model.predict(X[:1])[0])])
+        proofs_hold(model, explainer, X[0], as_array, n=500)
+
+
+def test_cross_entropy_of_a_classifier():
+    X, y = CANCER
+    model = lgb.LGBMClassifier(**SMALL, objective="cross_entropy").fit(X, y)
+    forest = agrees(model, as_array)
+    sums_agree(forest, raw(model, forest))
+    proofs_hold(model, tp.Explainer(model), X[0], as_array, n=500)
+    probabilities = model.predict_proba(X)[:, 1]
+    explainer = tp.Explainer(model, threshold=0.7)
+    assert explainer.forest.predict(X).tolist() == (probabilities >= 0.7).astype(int).tolist()
+
+
 def test_early_stopping_predicts_with_the_best_rounds():
     X, y = CANCER
     X = X[:, :4]
@@ -361,9 +413,10 @@ def test_refusals():
     few = {**SMALL, "n_estimators": 2}
     model = lgb.LGBMClassifier(**few, linear_tree=True).fit(X, y)
     refused(model, UnsupportedModelError, "linear_tree=True")
-    forest = lgb.LGBMClassifier(**few, boosting_type="rf", subsample=0.5, subsample_freq=1).fit(X, y)
-    refused(forest, UnsupportedModelError, "Got rf, which averages")
-    refused(lgb.LGBMClassifier(**few, zero_as_missing=True).fit(X, y), UnsupportedModelError, "zero_as_missing")
+    first = lgb.train({"objective": "binary", "verbose": -1, "num_threads": 1}, lgb.Dataset(X, y), 2)
+    options = {"objective": "binary", "verbose": -1, "num_threads": 1, "zero_as_missing": True}
+    both = lgb.train(options, lgb.Dataset(np.where(X < 1, 0, X), y), 2, init_model=first)
+    refused(both, UnsupportedModelError, "zero_as_missing was changed between trainings")
     model = lgb.LGBMClassifier(**few, objective="multiclassova", num_class=3).fit(*IRIS)
     refused(model, UnsupportedModelError, "Got multiclassova")
     refused(lgb.LGBMClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "Got a custom one")
