@@ -17,7 +17,7 @@ import treeproof as tp
 from importing import agrees, as_array, as_categories, as_frame, proofs_hold
 from treeproof.errors import UnsupportedModelError
 
-FILES = ("sklearn_models", "boosters", "catboost_models", "pipelines")
+FILES = ("sklearn_models", "boosters", "catboost_models", "onnx_models", "pipelines")
 
 
 @dataclass(frozen=True)

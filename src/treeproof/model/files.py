@@ -24,7 +24,16 @@ FORMAT = "treeproof-forest"
 VERSION = 2
 
 PICKLES = (".pkl", ".pickle", ".joblib")
-MODELS = (".json", ".ubj", ".txt", ".lgb", ".cbm", ".skops", *PICKLES)  # endings of the files that `load_model` reads
+MODELS = (
+    ".json",
+    ".ubj",
+    ".txt",
+    ".lgb",
+    ".cbm",
+    ".onnx",
+    ".skops",
+    *PICKLES,
+)  # endings of the files that `load_model` reads
 
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
@@ -201,7 +210,8 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
 
     Models saved by XGBoost (.json or .ubj) or LightGBM (.txt or .lgb) are returned as a `Forest`, with classes
     0, 1, ..., and those that CatBoost saved as .json with their labels; no library is needed. CatBoost's .cbm is read
-    by CatBoost. A pickle (also .joblib) can execute any code when it is read, so it is read only with ``trust=True``.
+    by CatBoost, and .onnx by the package onnx. A pickle (also .joblib) can execute any code when it is read, so it is
+    read only with ``trust=True``.
 
     Parameters
     ----------
@@ -218,7 +228,7 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     ...     tp.load_model(f"{folder}/heart.json")
     Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
-    from treeproof.model.importers import catboost, lightgbm, ubjson, xgboost
+    from treeproof.model.importers import catboost, lightgbm, onnx, ubjson, xgboost
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -241,6 +251,10 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     if suffix == ".cbm":
         with _naming_file(path):
             return catboost.from_binary(Path(path))
+    if suffix == ".onnx":
+        content = Path(path).read_bytes()
+        with _naming_file(path):
+            return onnx.load(content, None)
     if suffix == ".skops":
         return _load_skops(path)
     if is_pickle(path):

@@ -361,7 +361,7 @@ class TestModels:
         with pytest.raises(UnsafeFileError, match="Custom"):
             load_model(tmp_path / "model.skops")
 
-    @pytest.mark.parametrize("name", ["model.csv", "model", "model.json.gz", "model.onnx"])
+    @pytest.mark.parametrize("name", ["model.csv", "model", "model.json.gz", "model.pt"])
     def test_with_another_ending_are_refused(self, name, tmp_path):
         (tmp_path / name).write_text("x")
         with pytest.raises(InputError, match=r"must end in \.json, \.ubj, .*\.skops"):

@@ -104,7 +104,7 @@ def test_wrong_endings_and_contents(tmp_path):
         with pytest.raises(REFUSALS):
             load_model(tmp_path / name)
     with pytest.raises(InputError, match=r"\.ubj, \.txt, \.lgb"):
-        load_model(tmp_path / "model.onnx")
+        load_model(tmp_path / "model.pt")
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nowhere.ubj")
 

@@ -29,6 +29,7 @@ _IMPORTERS = (
     "xgboost",
     "lightgbm",
     "catboost",
+    "onnx",
     "pipeline",
 )
 
@@ -71,7 +72,7 @@ def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> F
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
     raise UnsupportedModelError(
         f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{_hint(model)} It "
-        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest. ONNX models are not supported."
+        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest."
     )
 
 
