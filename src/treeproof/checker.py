@@ -69,6 +69,7 @@ CERTIFICATE_KEYS = {"format", "version", "model", "features", "clauses", "instan
 CERTIFICATE_KEYS |= {"target", "minimum"}
 REASON_KEYS = CERTIFICATE_KEYS | {"box", "witnesses", "wider", "proof"}
 CHANGE_KEYS = CERTIFICATE_KEYS | {"changed", "witness", "proofs"}
+COLUMN_KEYS = {"name", "categories", "missing", "date", "gap", "other", "low", "high"}
 MODEL_KEYS = {"format", "version", "vote", "classes", "columns", "importances", "subsets", "roots", "feature"}
 MODEL_KEYS |= {"subset", "left", "right", "threshold", "values"}
 NEW_MODEL_KEYS = {"missing_left", "numbers", "sums"}  # since version 2
@@ -367,7 +368,7 @@ class Model:
         require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected")
-            known = known and set(column) <= {"name", "categories", "missing", "date", "gap", "other"}
+            known = known and set(column) <= COLUMN_KEYS
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
             values = column["categories"]
             require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")
@@ -506,6 +507,11 @@ class Model:
         """Return the nearest of the numbers in which the model adds, or of these."""
         return _single(value) if (numbers or self.adds) == "float32" else value
 
+    def taken(self, column: int) -> tuple[float, float]:
+        """Return from where to where the model takes numbers of a column."""
+        about = self.columns[column]
+        return _number(about.get("low", "-inf")), _number(about.get("high", "inf"))
+
     def value(self, column: int, given: Any) -> float:
         """Return an input of a column, which must be one that the model takes."""
         number, about = _number(given), self.columns[column]
@@ -517,6 +523,8 @@ class Model:
         else:
             fits = math.isfinite(number) and self.rounded(number, self.numbers) == number
             require(fits, f"{about['name']} has the value {number}, which is not a finite {self.numbers}.")
+            low, high = self.taken(column)
+            require(low <= number <= high, f"{about['name']} has the value {number}, which the model does not take.")
         return number
 
     def goes_left(self, node: int, value: float) -> bool:
@@ -667,7 +675,8 @@ class Feature:
             return [] if every else [f"only {' or '.join(self.labels)}"]
         if self.whole:
             words.append("only whole numbers")
-        if self.lowest > -self.most or self.uppers[-1] < self.most:
+        low, high = model.taken(self.columns[0])
+        if self.lowest > max(-self.most, low) or self.uppers[-1] < min(self.most, high):
             words.append(f"only from {self.lowest:.17g} to {self.uppers[-1]:.17g}")
         if self.missing is None and about.get("missing", "never") != "never":
             words.append("not missing")

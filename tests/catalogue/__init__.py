@@ -64,8 +64,9 @@ def verify(entry: Entry) -> None:
     """Assert that the import predicts as the model on boundary rows, and that a proof holds for the model itself."""
     model, X = entry.make()
     rows_as = _rows_as(X)
-    agrees(model, rows_as, n=1000, data=entry.options.get("data"))
-    proofs_hold(model, tp.Explainer(model, **entry.options), _row(X), rows_as)
+    forest = agrees(model, rows_as, n=1000, data=entry.options.get("data"))
+    explainer = tp.Explainer(model, **entry.options) if entry.options else tp.Explainer(forest)
+    proofs_hold(model, explainer, _row(X), rows_as)
 
 
 def _row(X: Any) -> Any:

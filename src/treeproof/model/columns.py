@@ -31,7 +31,8 @@ class Column:
     """One input column of a model: its name and, if it is categorical, its categories.
 
     A categorical column holds the index of a category; the category None means a missing value. A numeric column
-    (``categories is None``) holds a finite number. `missing` says whether it may be missing as well: ``"never"`` (the
+    (``categories is None``) holds a finite number, from `low` to `high`: steps in front of the model may refuse others.
+    `missing` says whether it may be missing as well: ``"never"`` (the
     model refuses that), ``"possible"`` (it has a place for it), or ``"expected"`` (and was made for such data). With
     `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it. `gap` says how a
     missing category is written, where the model tells NaN from None; pandas.NA and the like count as NaN. `other` is
@@ -50,6 +51,8 @@ class Column:
     date: bool = False
     gap: Gap = "either"
     other: str | None = None
+    low: float = -math.inf
+    high: float = math.inf
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):

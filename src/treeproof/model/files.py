@@ -77,6 +77,8 @@ def forest_to_json(forest: Forest) -> str:
                 **({"date": True} if column.date else {}),
                 **({"gap": column.gap} if column.gap != "either" else {}),
                 **({"other": column.other} if column.other is not None else {}),
+                **({"low": column.low.hex()} if column.low > -math.inf else {}),
+                **({"high": column.high.hex()} if column.high < math.inf else {}),
             }
             for column in forest.columns
         ],
@@ -137,6 +139,8 @@ def _forest(document: Any) -> Forest:
                     _one_of((False, True), c.get("date", False), "date"),
                     _one_of(get_args(Gap), c.get("gap", "either"), "gap"),
                     None if c.get("other") is None else _text(c["other"]),
+                    _end(c.get("low"), -math.inf),
+                    _end(c.get("high"), math.inf),
                 )
                 for c in document["columns"]
             ),
@@ -375,6 +379,15 @@ def _one_of(known: Sequence[Any], value: Any, name: str) -> Any:
     if not any(type(value) is type(each) and value == each for each in known):
         raise ForestFormatError(f"A column's '{name}' must be one of {list(known)}. Got {value!r}.")
     return value
+
+
+def _end(value: Any, otherwise: float) -> float:
+    if value is None:
+        return otherwise
+    end = float.fromhex(value)
+    if not math.isfinite(end):
+        raise ForestFormatError(f"An end of a column's numbers must be finite. Got {value!r}.")
+    return end
 
 
 def _places(places: Any, n: int) -> npt.NDArray[np.bool_]:

@@ -48,6 +48,7 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
             values = matrix[:, j] if matrix.dtype.kind in "mM" else matrix[:, j].tolist()
             rows[:, j] = [_number(value, column, floats) for value in values]
     _refuse_non_finite(rows, columns, floats)
+    _refuse_outside(rows, columns, floats)
     return rows
 
 
@@ -117,6 +118,7 @@ def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
         and X.shape[1] == len(columns)
         and all(column.categories is None for column in columns)
         and bool(np.isfinite(X).all())
+        and _outside(X, columns) is None
     )
 
 
@@ -281,6 +283,31 @@ def is_missing(value: Any) -> bool:
         return bool(np.isnat(value))
     gone = isinstance(value, float | np.floating) and math.isnan(value)
     return value is None or gone or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _outside(rows: Rows, columns: Sequence[Column]) -> int | None:
+    """Return a column in which some number is one that the model refuses, or None."""
+    for j, column in enumerate(columns):
+        if (column.low, column.high) != (-math.inf, math.inf):
+            values = rows[:, j]
+            if ((values < column.low) | (values > column.high)).any():
+                return j
+    return None
+
+
+def _refuse_outside(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:
+    j = _outside(rows, columns)
+    if j is None:
+        return
+    column, values = columns[j], rows[:, j]
+    row = int(np.argmax((values < column.low) | (values > column.high)))
+    where = f" in row {row}" if len(rows) > 1 else ""
+    ends = [f"at least {floats.shortest(column.low)}"] if column.low > -math.inf else []
+    ends += [f"at most {floats.shortest(column.high)}"] if column.high < math.inf else []
+    raise InputError(
+        f"Column {column.name!r} must be {' and '.join(ends)}: the model's own predict refuses what its steps make of "
+        f"other numbers. Got {floats.shortest(float(values[row]))}{where}."
+    )
 
 
 def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:

@@ -75,6 +75,7 @@ def declare(
             kind = declared.get(j, "date" if forest.columns[j].date else "real")
             cuts = np.concatenate([thresholds[j], _cuts(parsed, f, forest.floats)])
             limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
+            limits = max(limits[0], forest.columns[j].low), min(limits[1], forest.columns[j].high)
             numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
             features.append(_with_missing(forest, numeric) if j in may_be_missing else numeric)
             continue

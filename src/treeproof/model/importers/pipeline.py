@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import LEAF, Column, Gap, Label, Missing, Rows
 from treeproof.model.decision import Vote
-from treeproof.model.floats import FLOAT64
+from treeproof.model.floats import FLOAT32, FLOAT64, Floats
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function, xgboost
 from treeproof.model.importers.pieces import Pieces, unfold
@@ -41,8 +41,6 @@ from treeproof.model.rows import is_missing
 TAKES = "scikit-learn's Pipeline that ends in one of these"
 
 _ROWS_AT_ONCE = 10_000
-_REACH = 1e30
-"""Rows of the check on import stay within this, as many models refuse larger numbers."""
 
 
 def takes(model: Any) -> bool:
@@ -93,9 +91,16 @@ def _flattened(model: Any) -> tuple[list[Any], Any]:
     steps: list[Any] = []
     while isinstance(model, Pipeline):
         require_known(model, "predict", [inspect.getattr_static(Pipeline, "predict")])
-        steps += [step for _, step in model.steps[:-1] if not is_idle(step)]
+        steps += [part for _, step in model.steps[:-1] for part in _parts(step)]
         model = unwrapped(model.steps[-1][1])
     return steps, model
+
+
+def _parts(step: Any) -> list[Any]:
+    """Return the steps of a step that is a pipeline of its own; none, if it does nothing."""
+    if type(step) is Pipeline:
+        return [part for _, inner in step.steps for part in _parts(inner)]
+    return [] if is_idle(step) else [step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +112,12 @@ class _Input:
     dtype: Any = None  # of a numpy array, or "category" of pandas
     missing_as: Any = math.nan
     gap: Gap = "either"
+    number: float = 0.0
+    """Of a numeric column: one that the pipeline takes."""
 
     def values(self, given: Sequence[Any]) -> Any:
-        """Return values, numbers or labels, as the steps take them."""
-        if self.labels is None:
-            return np.array(given, dtype=np.float64)
+        """Return labels as the steps take them."""
+        assert self.labels is not None
         if self.dtype == "category":
             import pandas as pd
 
@@ -121,11 +127,6 @@ class _Input:
             found[:] = [self.missing_as if value is None else value for value in given]
             return found
         return np.array(given, dtype=self.dtype)
-
-    @property
-    def default(self) -> Any:
-        """A value that the steps take."""
-        return 0.0 if self.labels is None else self.labels[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,29 +148,33 @@ class _Route:
         """Return the columns of the final estimator that are made of a column of the input."""
         return [o for o, source in enumerate(self.sources) if source.column == j]
 
-    def table(self, given: Mapping[int, Sequence[Any]]) -> Any:
+    def table(self, given: Mapping[int, Any]) -> Any:
         """Return rows as the pipeline takes them; columns that are not given hold what is always taken."""
         n = max((len(values) for values in given.values()), default=1)
         columns = {}
         for j, seen in enumerate(self.inputs):
-            values = list(given.get(j, ()))
-            columns[seen.name] = seen.values(values + (n - len(values)) * [seen.default])
+            values = given.get(j, ())
+            if seen.labels is None:
+                columns[seen.name] = np.full(n, seen.number)
+                columns[seen.name][: len(values)] = values
+            else:
+                columns[seen.name] = seen.values([*values, *(n - len(values)) * [seen.labels[0]]])
         if self.named:
             return _frame(columns)
         numbers = all(values.dtype != object for values in columns.values())
         return np.column_stack([values.astype(float if numbers else object) for values in columns.values()])
 
-    def seen(self, given: Mapping[int, Sequence[Any]]) -> Rows:
+    def seen(self, given: Mapping[int, Any]) -> Rows:
         """Return what the final estimator sees, in its numbers; with categories by index, and NaN for missing."""
         return self.narrow(self.made(given))
 
-    def narrow(self, made: Rows) -> Rows:
-        """Return rows in the final estimator's numbers."""
+    def narrow(self, made: Rows, *, clipped: bool = True) -> Rows:
+        """Return rows in the final estimator's numbers, where infinite ones stand for numbers too large for it."""
         with np.errstate(over="ignore"):
             rows: Rows = made.astype(self.inner.floats.dtype)
-        return np.clip(rows, -self.inner.floats.largest, self.inner.floats.largest)
+        return np.clip(rows, -self.inner.floats.largest, self.inner.floats.largest) if clipped else rows
 
-    def made(self, given: Mapping[int, Sequence[Any]], *, absent: bool = True) -> Rows:
+    def made(self, given: Mapping[int, Any], *, absent: bool = True) -> Rows:
         """Return what the steps make of rows, as float64.
 
         With `absent` false, what a sparse matrix does not hold is 0 in any case.
@@ -206,12 +211,16 @@ class _Route:
             )
         return np.array([codes[label if label in codes else other] for label in labels], dtype=np.float64)
 
-    def predicts(self, given: Mapping[int, Sequence[Any]]) -> bool:
-        """Return whether the pipeline takes such a row."""
+    def predict(self, given: Mapping[int, Any]) -> Any:
+        """Return what the pipeline predicts."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return self.model.predict(self.table(given))
+
+    def predicts(self, given: Mapping[int, Any]) -> bool:
+        """Return whether the pipeline takes such rows."""
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                self.model.predict(self.table(given))
+            self.predict(given)
         except (ValueError, TypeError):
             return False
         return True
@@ -257,15 +266,17 @@ def _route(steps: list[Any], final: Any, inner: Forest) -> _Route:
         named=named,
         absent_is_missing=xgboost.takes(final),
     )
+    route = _started(route)
     return dataclasses.replace(route, inputs=tuple(_usable(route, j) for j in range(len(names))))
 
 
 def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: Forest, named: bool) -> _Input:
     """Return a column of the input: with labels if it is encoded anywhere, else numeric."""
     outputs = [(o, source) for o, source in enumerate(sources) if source.column == j]
+    passed = [source for source in (*met, *sources) if source.column == j]
     categories: list[Any] = []
     dtype: Any = None
-    for encoder, place in dict.fromkeys(s.encoder for s in met if s.column == j and s.encoder is not None):
+    for encoder, place in dict.fromkeys(s.encoder for s in passed if s.encoder is not None):
         categories += encoder.categories_[place].tolist()
         dtype = encoder.categories_[place].dtype
     for o, source in outputs:
@@ -281,13 +292,21 @@ def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: F
         dtype = "category" if named else None
     if not categories:
         return _Input(name)
+    odd = next((c for c in categories if not is_missing(c) and not isinstance(c, str | int | float)), None)
+    if odd is not None:
+        raise UnsupportedModelError(
+            f"Categories must be text, numbers or booleans. Got {odd!r} in column {name!r}; convert it before the "
+            "pipeline: a date with toordinal(), anything else with str()."
+        )
+    for source in passed:
+        categories += source.marks
     # Where None and NaN are different categories, NaN is the missing value, and rows with None are refused.
     none = any(c is None for c in categories) and not any(is_missing(c) and c is not None for c in categories)
     none = none or any(
-        type(step) is SimpleImputer and step.missing_values is None for o, s in outputs for step, *_ in s.stages
+        type(step) is SimpleImputer and step.missing_values is None for source in passed for step, *_ in source.stages
     )
     labels = dict.fromkeys(None if is_missing(c) else c for c in categories)
-    if any(source.imputed for _, source in outputs):
+    if any(source.imputed for source in passed):
         labels[None] = None
     if dtype != "category" and (dtype is None or dtype.kind not in "biuf"):
         dtype = None
@@ -326,12 +345,44 @@ def _usable(route: _Route, j: int) -> _Input:
     return found
 
 
+def _started(route: _Route) -> _Route:
+    """Return the route with a number for each numeric column that the pipeline takes."""
+    if route.predicts({}):
+        return route
+    numeric = [j for j, seen in enumerate(route.inputs) if seen.labels is None]
+    tried = np.array([1.0, 0.0, 0.5, *(s * 2.0**k for k in range(-30, 61) for s in (1.0, -1.0))])
+    made = route.narrow(route.made(dict.fromkeys(numeric, tried), absent=False), clipped=False)
+    inputs = list(route.inputs)
+    for j in numeric:
+        good = np.isfinite(made[:, route.outputs(j)]).all(axis=1)
+        if good.any():
+            inputs[j] = dataclasses.replace(inputs[j], number=float(tried[np.argmax(good)]))
+    return dataclasses.replace(route, inputs=tuple(inputs))
+
+
+def _last_taken(route: _Route, j: int, end: float) -> float:
+    """Return the last number, on the way to an end, that the whole pipeline takes; most often the end itself.
+
+    A step may refuse what a later one would repair.
+    """
+    if route.predicts({j: [end]}):
+        return end
+    first, last = _places(np.array([route.inputs[j].number, end])).tolist()
+    while abs(last - first) > 1:
+        middle = (first + last) // 2
+        taken = route.predicts({j: _numbers(np.array([middle]))})
+        first, last = (middle, last) if taken else (first, middle)
+    return float(_numbers(np.array([first]))[0])
+
+
 def _missing_taken(route: _Route) -> set[int]:
     """Return the numeric columns that may be missing: the pipeline predicts then, in a way that is known."""
     numeric = [j for j, seen in enumerate(route.inputs) if seen.labels is None]
     if not numeric:
         return set()
-    alone = {j: [math.nan if i == k else 0.0 for k in range(len(numeric))] for i, j in enumerate(numeric)}
+    alone = {
+        j: [math.nan if i == k else route.inputs[j].number for k in range(len(numeric))] for i, j in enumerate(numeric)
+    }
     try:
         rows = route.seen(alone)
     except (ValueError, TypeError):  # some step cannot even compute with a missing value
@@ -348,7 +399,8 @@ def _carry_back(route: _Route) -> Forest:
     inner = route.inner
     used = [j for j in range(len(route.inputs)) if j in route.used or not route.named]
     place = {j: i for i, j in enumerate(used)}
-    columns = _columns(route, used)
+    cuts = _Cuts(route, [j for j in used if route.inputs[j].labels is None])
+    columns = _columns(route, used, cuts.ranges())
     threshold, missing_left = inner.threshold.copy(), inner.missing_left.copy()
     feature, subset = inner.feature.copy(), np.full(inner.n_nodes, LEAF, dtype=np.int32)
     subsets: dict[frozenset[int], int] = {}
@@ -358,7 +410,6 @@ def _carry_back(route: _Route) -> Forest:
     numeric = [j for j in used if columns[j].categories is None]
     named = route.seen(names)
     missing = route.seen({j: [math.nan] for j in numeric if columns[j].missing != "never"})
-    cuts = _Cuts(route, numeric)
     for o, source in enumerate(route.sources):
         column = columns[source.column]
         importances[place[source.column]] += inner.importances[o]
@@ -368,19 +419,14 @@ def _carry_back(route: _Route) -> Forest:
             continue
         if column.categories is not None:
             sides = route.goes_left(o, nodes, named[: len(column.categories), o])
-            for node, flags in zip(nodes.tolist(), sides.T, strict=True):
-                chosen = frozenset(np.flatnonzero(flags).tolist())
-                subset[node] = subsets.setdefault(chosen, len(subsets))
+            chosen, which = np.unique(sides, axis=1, return_inverse=True)
+            known = [subsets.setdefault(frozenset(np.flatnonzero(flags).tolist()), len(subsets)) for flags in chosen.T]
+            subset[nodes] = np.array(known, dtype=np.int32)[which.ravel()]
             threshold[nodes], missing_left[nodes] = np.nan, False
             continue
         missing_left[nodes] = column.missing != "never" and route.goes_left(o, nodes, missing[:1, o])[0]
-        for node, test in zip(nodes.tolist(), cuts.tests(o, nodes), strict=True):
-            if len(test.cuts) == 0:
-                threshold[node] = FLOAT64.largest if test.left[0] else -math.inf
-            else:
-                threshold[node] = test.cuts[0]
-                if test.left != (True, False):
-                    tests[node] = test
+        threshold[nodes], in_pieces = cuts.tests(o, nodes)
+        tests.update(in_pieces)
     forest = dataclasses.replace(
         inner,
         feature=feature,
@@ -399,14 +445,15 @@ def _carry_back(route: _Route) -> Forest:
     return unfold(forest, tests, too_large) if tests else forest
 
 
-def _columns(route: _Route, used: list[int]) -> dict[int, Column]:
+def _columns(route: _Route, used: list[int], ranges: Mapping[int, tuple[float, float]]) -> dict[int, Column]:
     taken = _missing_taken(route)
     columns = {}
     for j in used:
         seen, outputs = route.inputs[j], route.outputs(j)
         made_for = any(route.sources[o].imputed or route.inner.columns[o].missing == "expected" for o in outputs)
-        missing: Missing = "never" if j not in taken else "expected" if made_for else "possible"
-        columns[j] = Column(seen.name, seen.labels, missing, gap=seen.gap)
+        missing: Missing = "never" if j not in taken else "expected" if made_for or not outputs else "possible"
+        low, high = ranges.get(j, (-math.inf, math.inf))
+        columns[j] = Column(seen.name, seen.labels, missing, gap=seen.gap, low=low, high=high)
     return columns
 
 
@@ -414,51 +461,116 @@ class _Cuts:
     """Where numbers of the input's columns begin to go right, for all splits of the inner forest at once."""
 
     def __init__(self, route: _Route, numeric: list[int]) -> None:
-        self.route, inner = route, route.inner
+        self.route, self.numeric, inner = route, numeric, route.inner
         columns = [o for j in numeric for o in route.outputs(j) if route.sources[o].bin is None]
-        ends = {o: np.unique(inner.threshold[inner.feature == o]) for o in columns}
-        ends = {o: np.append(-np.inf, values) for o, values in ends.items() if len(values)}
-        found = self._cuts(ends, route.narrow)
-        self.cuts = {o: dict(zip(ends[o].tolist(), cuts.tolist(), strict=True)) for o, cuts in found.items()}
+        self.ends = {o: np.unique(inner.threshold[inner.feature == o]) for o in columns}
+        limit = _FINITE_AS_FLOAT32 if inner.floats is FLOAT32 else FLOAT64.largest
+        with np.errstate(over="ignore"):
+            below = [-np.inf, np.nextafter(-limit, -np.inf)]
+        # The first two and the last one are for what is not a finite number of the final estimator.
+        ends = {
+            o: np.concatenate([below, _rounded_up_to(values, inner.floats), [limit]]) for o, values in self.ends.items()
+        }
+        self.cuts = self._cuts(ends)
+        # Numbers that are not where they should be in the order: parts of the line above the first end, up to the
+        # second, and what the final estimator sees there, NaN if it takes that for missing.
+        self.apart: dict[int, list[tuple[float, float, float]]] = {o: [] for o in self.ends}
         zeros = {}
         if route.absent_is_missing and np.isnan(route.made({})).any():
-            zeros = self._cuts({o: np.array([-5e-324, 0.0]) for o in ends}, lambda made: made)
-        # Numbers that become missing: those below a square root, and those that a sparse matrix does not hold.
-        self.lost = {o: [(-math.inf, cuts[-math.inf])] for o, cuts in self.cuts.items() if route.sources[o].root}
+            zeros = self._cuts({o: np.array([-5e-324, 0.0]) for o in self.ends})
         for o, (low, high) in zeros.items():
             if low < high and np.isnan(route.made({route.sources[o].column: [high]})[0, o]):
-                self.lost.setdefault(o, []).append((float(low), float(high)))
+                self.apart[o].append((float(low), float(high), math.nan))
+        for o in self.ends:
+            source, lost = route.sources[o], float(self.cuts[o][0])
+            if source.root and lost > -math.inf:
+                self.apart[o].append((-math.inf, lost, math.nan))
+            for mark in source.marks:
+                seen = float(route.seen({source.column: [mark]})[0, o])
+                self.apart[o].append((float(np.nextafter(float(mark), -np.inf)), float(mark), seen))
 
-    def _cuts(
-        self, ends: Mapping[int, npt.NDArray[Any]], narrow: Callable[[Rows], Rows]
-    ) -> dict[int, npt.NDArray[np.float64]]:
-        """Return, per column of the inner forest and end, the largest number that is not seen above that end."""
-        column = {o: self.route.sources[o].column for o in ends}
+    def ranges(self) -> dict[int, tuple[float, float]]:
+        """Return from where to where the pipeline takes numbers of a column, of those where that is not everywhere.
 
-        def reached(numbers: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.bool_]]:
-            given: dict[int, list[float]] = {}
+        Final estimators refuse what is not finite: logarithms of 0, or numbers that overflow on the way.
+        """
+        ends = (-FLOAT64.largest, FLOAT64.largest)
+        if self.route.predicts(dict.fromkeys(self.numeric, ends)):
+            return {}
+        found = {}
+        for j in self.numeric:
+            low, high = ends
+            for o in self.route.outputs(j):
+                if o in self.cuts:
+                    first = self.cuts[o][1]
+                    if not self._taken_for_missing(j, o, first):
+                        low = max(low, float(np.nextafter(first, np.inf)))
+                    high = min(high, float(self.cuts[o][-1]))
+            found[j] = (low, high)
+        for side in (0, 1):
+            if not self.route.predicts({j: [pair[side]] for j, pair in found.items()}):
+                for j in self.numeric:
+                    end = _last_taken(self.route, j, found[j][side])
+                    found[j] = (found[j][0], end) if side else (end, found[j][1])
+        return {j: pair for j, pair in found.items() if pair != ends}
+
+    def _taken_for_missing(self, j: int, o: int, number: float) -> bool:
+        """Return whether numbers up to this one become missing values that the final estimator takes."""
+        if not self.route.sources[o].root or self.route.inner.columns[o].missing == "never" or number == -math.inf:
+            return False
+        return bool(np.isnan(self.route.made({j: [number]})[0, o]))
+
+    def _cuts(self, ends: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.float64]]:
+        """Return, per column of the inner forest and end, the largest number of which nothing above it is made."""
+
+        def made(numbers: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.float64]]:
+            given: dict[int, list[npt.NDArray[Any]]] = {}
             places = {}
             for o, values in numbers.items():  # what is made of one column of the input is asked in different rows
-                asked = given.setdefault(column[o], [])
-                places[o] = slice(len(asked), len(asked) + values.size)
-                asked += values.ravel().tolist()
-            seen = narrow(self.route.made(given, absent=False))
-            return {o: ~(seen[places[o], o].reshape(numbers[o].shape) > ends[o][:, None]) for o in numbers}
+                source, asked = self.route.sources[o], values
+                for mark in source.marks:  # it has no place in the order, so its neighbour answers for it
+                    asked = np.where(asked == mark, np.nextafter(float(mark), -np.inf), asked)
+                before = given.setdefault(source.column, [])
+                start = sum(len(part) for part in before)
+                places[o] = slice(start, start + len(values))
+                before.append(asked)
+            rows = self.route.made({j: np.concatenate(parts) for j, parts in given.items()}, absent=False)
+            return {o: rows[places[o], o] for o in numbers}
 
-        return _bisect(reached, {o: len(values) for o, values in ends.items()})
+        return _invert(made, ends)
 
-    def tests(self, o: int, nodes: Any) -> list[Pieces]:
-        """Return, per node that splits the inner forest's column o, which numbers of the input go left."""
+    def tests(self, o: int, nodes: Any) -> tuple[npt.NDArray[np.float64], dict[int, Pieces]]:
+        """Return thresholds of the nodes that split the inner forest's column o, and what takes more than a threshold.
+
+        Those are tests of several pieces of the input's numbers.
+        """
+        inner = self.route.inner
         if self.route.sources[o].bin is not None:
-            return self._of_bin(o, nodes)
-        inner, lost = self.route.inner, self.lost.get(o, [])
-        tests = []
-        for end, missing in zip(inner.threshold[nodes].tolist(), inner.missing_left[nodes].tolist(), strict=True):
-            cut = self.cuts[o][end]
-            ends = sorted({cut, *(x for pair in lost for x in pair)})
-            sides = [missing if any(low < x <= high for low, high in lost) else x <= cut for x in [*ends, math.inf]]
-            tests.append(Pieces.of(ends, sides))
-        return tests
+            found = dict(zip(nodes.tolist(), self._of_bin(o, nodes), strict=True))
+        else:
+            which = np.searchsorted(self.ends[o], inner.threshold[nodes])
+            cuts = self.cuts[o][2:-1][which]
+            apart = sorted(self.apart[o])
+            if not apart:
+                return cuts, {}
+            sides = self.route.goes_left(o, nodes, [seen for *_, seen in apart])
+            found = {}
+            for node, cut, flags in zip(nodes.tolist(), cuts.tolist(), sides.T.tolist(), strict=True):
+                ends = sorted({cut, *(end for low, high, _ in apart for end in (low, high))})
+                left = [
+                    next((flag for (low, high, _), flag in zip(apart, flags, strict=True) if low < x <= high), x <= cut)
+                    for x in [*ends, math.inf]
+                ]
+                found[node] = Pieces.of(ends, left)
+        thresholds, in_pieces = [], {}
+        for node, test in found.items():
+            if len(test.cuts) == 0:
+                thresholds.append(FLOAT64.largest if test.left[0] else -math.inf)
+                continue
+            thresholds.append(test.cuts[0])
+            if test.left != (True, False):
+                in_pieces[node] = test
+        return np.array(thresholds), in_pieces
 
     def _of_bin(self, o: int, nodes: Any) -> list[Pieces]:
         """Return the tests of a column that tells whether a number is in a certain bin."""
@@ -474,8 +586,8 @@ class _Cuts:
 
         key = (id(step), place)
         if key not in self._edges:
-            last = np.arange(len(edges))[:, None]
-            self._edges[key] = _bisect(lambda asked: {0: bins(asked[0]) <= last}, {0: len(edges)}).get(0, last[:, 0])
+            last = np.arange(len(edges), dtype=np.float64)
+            self._edges[key] = _invert(lambda asked: {0: bins(asked[0]).astype(np.float64)}, {0: last})[0]
         edges_seen = np.where(self._edges[key] < FLOAT64.largest, self._edges[key], np.inf)  # some bins have no number
         cuts = np.concatenate([[-np.inf], edges_seen, [np.inf]])
         points = np.unique(np.concatenate([[0.0], cuts[1:-1], np.nextafter(cuts[1:-1], np.inf)]))
@@ -515,48 +627,104 @@ def _replay(stages: Sequence[Stage], numbers: npt.NDArray[Any]) -> npt.NDArray[n
     return numbers
 
 
-def _bisect(
-    reached: Callable[[Mapping[int, npt.NDArray[Any]]], Mapping[int, npt.NDArray[np.bool_]]], sizes: Mapping[int, int]
-) -> dict[int, npt.NDArray[np.float64]]:
-    """Return, for each of several arrays of questions, the largest float64 that has not gone past each of them.
+_FINITE_AS_FLOAT32 = float(np.nextafter(FLOAT32.largest + 2.0**103, 0.0))
+"""The largest float64 that is finite as a float32; from half a step above the largest one, numbers become infinite."""
 
-    That is -inf if all have, and the largest number if none has. `reached` is given some numbers for each question, and
-    tells of each whether it has not gone past: true up to some number, and false behind it.
+
+def _rounded_up_to(ends: npt.NDArray[Any], floats: Floats) -> npt.NDArray[np.float64]:
+    """Return, for each end, the largest float64 that is not above it when it is one of these floats; inf, if all are.
+
+    >>> _rounded_up_to(np.array([1.0, 0.1]), FLOAT32)
+    array([1.00000006, 0.1       ])
     """
-    low = {o: np.full((n, 1), _place(-FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
-    high = {o: np.full((n, 1), _place(FLOAT64.largest), dtype=np.uint64) for o, n in sizes.items()}
-    if sum(sizes.values()) == 0:
-        return {}
-    never = {o: ~flags for o, flags in reached({o: _numbers(places) for o, places in low.items()}).items()}
-    always = reached({o: _numbers(places) for o, places in high.items()})
-    # Steps cost more than rows do, so each question is asked for many numbers at once.
-    ways = np.arange(1, 1 + min(255, max(1, _ROWS_AT_ONCE // sum(sizes.values()))), dtype=np.uint64)
-    while any((high[o] - low[o] > 1).any() for o in low):
-        step = {o: np.maximum(1, (high[o] - low[o]) // np.uint64(len(ways) + 1)) for o in low}
-        places = {o: np.minimum(low[o] + step[o] * ways, np.maximum(high[o] - 1, low[o])) for o in low}
-        flags = reached({o: _numbers(places[o]) for o in low})
-        for o, answers in flags.items():
-            count = np.sum(answers, axis=1, keepdims=True)
-            ends = np.hstack([low[o], places[o], high[o]])
-            low[o], high[o] = np.take_along_axis(ends, count, axis=1), np.take_along_axis(ends, count + 1, axis=1)
-    found = {o: np.where(always[o], FLOAT64.largest, np.where(never[o], -np.inf, _numbers(low[o]))) for o in low}
-    return {o: cuts[:, 0] for o, cuts in found.items()}
+    if floats is not FLOAT32:
+        return np.where(ends >= FLOAT64.largest, np.inf, ends)
+    with np.errstate(over="ignore"):
+        below = FLOAT32.at_most(ends)
+        above = FLOAT32.after(below)
+        middle = below / 2 + above / 2  # both have 24 bits, so this is exact
+        above_it = middle.astype(np.float32).astype(np.float64) > below  # a tie goes to the even one
+    found = np.where(above_it, np.nextafter(middle, -np.inf), middle)
+    return np.where(ends >= FLOAT32.largest, np.inf, np.where(ends < -FLOAT32.largest, -np.inf, found))
 
 
-_ZERO = np.uint64(2**63)
+def _invert(
+    made: Callable[[Mapping[int, npt.NDArray[Any]]], Mapping[int, npt.NDArray[Any]]],
+    ends: Mapping[int, npt.NDArray[Any]],
+) -> dict[int, npt.NDArray[np.float64]]:
+    """Return, for each of several functions that never fall, and each end, the largest float64 that is not made larger.
+
+    That is -inf if all are, and the largest number if none is; NaN counts as below all ends. All functions are asked at
+    once, each for many numbers, as steps cost more than rows do. A number is looked for where the straight line
+    between its neighbours would have it, and in the middle of them, in the order of all floats.
+    """
+    grid = np.concatenate([[-FLOAT64.largest], _numbers(_GRID), [FLOAT64.largest]])
+    first = made(dict.fromkeys(ends, grid))
+    low, high, made_low, made_high, found = {}, {}, {}, {}, {}
+    for o, goals in ends.items():
+        values = np.fmax.accumulate(np.where(np.isnan(first[o]), -np.inf, first[o]))
+        after = np.searchsorted(values, goals, side="right")
+        found[o] = np.where(after == 0, -np.inf, FLOAT64.largest)
+        inside = (after > 0) & (after < len(grid))
+        before = np.where(inside, after - 1, 0)
+        low[o] = np.where(inside, _places(grid[before]), 0)
+        high[o] = np.where(inside, _places(grid[before + 1]), 0)
+        made_low[o], made_high[o] = values[before], values[before + 1]
+    while True:
+        open_ = {o: np.flatnonzero(high[o] - low[o] > 1) for o in ends}
+        ways = min(255, 1 + _ROWS_AT_ONCE // max(1, sum(len(at) for at in open_.values())))
+        asked = {}
+        for o, at in open_.items():
+            if len(at) > 0:
+                bracket = (low[o][at], high[o][at], made_low[o][at], made_high[o][at])
+                asked[o] = _candidates(*bracket, ends[o][at], n=ways)
+        if not asked:
+            break
+        answers = made({o: _numbers(places).ravel() for o, places in asked.items()})
+        for o, places in asked.items():
+            at = open_[o]
+            values = np.where(np.isnan(answers[o]), -np.inf, answers[o]).reshape(places.shape)
+            values = np.hstack([made_low[o][at, None], values, made_high[o][at, None]])
+            places = np.hstack([low[o][at, None], places, high[o][at, None]])
+            count = np.sum(values[:, :-1] <= ends[o][at, None], axis=1, keepdims=True)
+            for place, value, step in ((low, made_low, count - 1), (high, made_high, count)):
+                place[o][at] = np.take_along_axis(places, step, axis=1)[:, 0]
+                value[o][at] = np.take_along_axis(values, step, axis=1)[:, 0]
+    return {o: np.where(low[o] == high[o], found[o], _numbers(low[o])) for o in ends}
 
 
-def _place(value: float) -> np.uint64:
-    """Return the place of a float64 in the order of all of them; zero is in the middle."""
-    size = np.abs(np.float64(value)).view(np.uint64)
-    return _ZERO - size if value < 0 else _ZERO + size
+def _candidates(
+    low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64],
+    made_low: npt.NDArray[Any],
+    made_high: npt.NDArray[Any],
+    goal: npt.NDArray[Any],
+    n: int,
+) -> npt.NDArray[np.int64]:
+    """Return places between two, in ascending order: some close to where a goal may be reached, and n even ones."""
+    with np.errstate(all="ignore"):
+        start, end = _numbers(low), _numbers(high)
+        guess = start + (goal - made_low) / (made_high - made_low) * (end - start)
+        guess = np.where((guess >= start) & (guess <= end), guess, start)
+    even = low[:, None] + np.maximum(1, (high - low) // (n + 1))[:, None] * np.arange(1, n + 1)
+    places = np.hstack([even, _places(guess)[:, None] + _AROUND])
+    return np.sort(np.clip(places, low[:, None] + 1, high[:, None] - 1), axis=1)
 
 
-def _numbers(places: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+def _places(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the place of each float64 in the order of all of them; zero is at 0."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64)).view(np.int64)
+    return np.where(np.signbit(values), -sizes, sizes)
+
+
+def _numbers(places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the float64 at each place."""
-    negative = places < _ZERO
-    sizes = np.where(negative, _ZERO - places, places - _ZERO).view(np.float64)
-    return np.where(negative, -sizes, sizes)
+    sizes = np.abs(places).view(np.float64)
+    return np.where(places < 0, -sizes, sizes)
+
+
+_GRID = np.arange(-512, 513) * (_places(np.array(FLOAT64.largest)) // 512)
+_AROUND = np.array([s * 2**k for k in (0, 5, 12, 24) for s in (1, -1)] + [0])
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
@@ -583,13 +751,11 @@ def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:
         }
 
     rows = boundary_rows(forest, N_ROWS)
-    numeric = [column.categories is None for column in forest.columns]
-    rows[:, numeric] = np.clip(rows[:, numeric], -_REACH, _REACH)
     if forest.sums is not None:
         check_scores(forest, lambda rows: route.inner.add(route.inner.route(route.seen(given(rows)))), rows)
     if vote is not None:
         return
     if forest.decision.cuts == ():
-        check_scores(forest, lambda rows: route.model.predict(route.table(given(rows))), rows, link(route.model))
+        check_scores(forest, lambda rows: route.predict(given(rows)), rows, link(route.model))
     else:
-        check_against(forest, lambda rows: route.model.predict(route.table(given(rows))), rows)
+        check_against(forest, lambda rows: route.predict(given(rows)), rows)

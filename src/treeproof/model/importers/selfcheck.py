@@ -70,7 +70,8 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
         values: Any = rows[:, j]
         if column.categories is not None:
             labels = [column.category(int(code)) for code in values]
-            values = np.array([math.nan if label is None else label for label in labels], dtype=object)
+            gap = None if column.gap == "None" else math.nan
+            values = np.array([gap if label is None else label for label in labels], dtype=object)
         columns[column.name] = values
     if not named:
         table = np.column_stack(list(columns.values()))
@@ -78,7 +79,7 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
         return table if strings else table.astype(float)
     import pandas as pd
 
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
     for column in forest.columns:
         if category and column.categories is not None:
             known = [label for label in column.categories if label is not None and label != column.other]
@@ -109,7 +110,7 @@ def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
         with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is clipped
             beside = np.nextafter(on, direction)
         picked = np.select([choice == 0, choice == 1], [on, beside], between)
-        rows[:, j] = np.clip(picked, -floats.largest, floats.largest)
+        rows[:, j] = np.clip(picked, max(-floats.largest, column.low), min(floats.largest, column.high))
         if column.missing != "never":
             rows[rng.random(n_rows) < _SHARE_MISSING, j] = np.nan
     return rows

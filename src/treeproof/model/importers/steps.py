@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectorMixin
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -36,6 +36,8 @@ _ENCODERS = (OneHotEncoder, OrdinalEncoder)
 _SAME = (None, np.asarray, np.float64)
 _RISING = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32)
 
+_IMPUTERS = (SimpleImputer, MissingIndicator)
+
 Stage = tuple[Any, int, int]
 
 
@@ -50,7 +52,8 @@ class Source:
 
     `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with
     the column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells
-    whether the number is in that bin. `root` says that negative numbers became missing on the way.
+    whether the number is in that bin. `root` says that negative numbers became missing on the way. `marks` are values
+    of the input that an imputer takes for missing, other than missing values themselves.
     """
 
     column: int
@@ -59,11 +62,12 @@ class Source:
     bin: tuple[tuple[Stage, ...], int] | None = None
     imputed: bool = False
     root: bool = False
+    marks: tuple[Any, ...] = ()
 
     @property
     def changed_by(self) -> str | None:
         """Name of a step that changed numbers, not only missing values."""
-        return next((type(step).__name__ for step, _, _ in self.stages if type(step) is not SimpleImputer), None)
+        return next((type(step).__name__ for step, _, _ in self.stages if type(step) not in _IMPUTERS), None)
 
     def through(self, step: Any, before: int, after: int) -> Source:
         """Return the column behind a numeric step."""
@@ -85,13 +89,17 @@ def follow(step: Any, inputs: list[Source], met: list[Source]) -> list[Source]:
         return inputs
     if _is(step, ColumnTransformer):
         return _follow_columns(step, inputs, met)
+    if _is(step, FeatureUnion):
+        return _follow_union(step, inputs, met)
     met += inputs
     if isinstance(step, SelectorMixin) and _transform_of(step) is _transform_of(SelectorMixin):
         return [source for source, kept in zip(inputs, step.get_support(), strict=True) if kept]
     if any(_is(step, scaler) for scaler in _SCALERS):
         return [source.through(step, i, i) for i, source in enumerate(inputs)]
-    if _is(step, SimpleImputer):
-        return _follow_imputer(step, inputs)
+    if any(_is(step, imputer) for imputer in _IMPUTERS):
+        outputs = _follow_imputer(step, inputs)
+        met += outputs
+        return outputs
     if _is(step, FunctionTransformer) and not step.kw_args:
         if any(step.func is function for function in _SAME):
             return inputs
@@ -136,23 +144,57 @@ def _follow_columns(step: ColumnTransformer, inputs: list[Source], met: list[Sou
     return [source for source in found if source is not None]
 
 
-def _follow_imputer(step: SimpleImputer, inputs: list[Source]) -> list[Source]:
-    if not is_missing(step.missing_values) or type(step.missing_values).__name__ == "NAType":
-        raise UnsupportedModelError(
-            f"SimpleImputer must replace NaN or None. Got missing_values={step.missing_values!r}; replace that by NaN "
-            "in the data, and train with missing_values=nan."
-        )
-    for source in inputs:
+def _follow_union(step: FeatureUnion, inputs: list[Source], met: list[Source]) -> list[Source]:
+    found = []
+    for name, transformer in step.transformer_list:
+        weight = (step.transformer_weights or {}).get(name, 1)
+        if weight is not None and weight < 0:
+            raise UnsupportedModelError(
+                f"Weights of a FeatureUnion must not be negative. Got {weight} for {name!r}; leave it out and train "
+                "again, which gives the trees the same choices."
+            )
+        outputs = follow(transformer, inputs, met)
+        found += [source.through(_Times(weight), 0, 0) for source in outputs] if weight not in (None, 1) else outputs
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """What a FeatureUnion does with a column that has a weight."""
+
+    weight: float
+    n_features_in_: int = 1
+
+    def transform(self, X: Any) -> Any:
+        """Return the column times its weight."""
+        return X * self.weight
+
+
+def _follow_imputer(step: Any, inputs: list[Source]) -> list[Source]:
+    if type(step) is SimpleImputer:
+        # Columns that were empty in training have no statistic, and are left out.
+        statistics = step.statistics_.tolist()
+        kept = [i for i in range(len(inputs)) if step.keep_empty_features or not is_missing(statistics[i])]
+        if step.add_indicator:
+            kept += step.indicator_.features_.tolist()
+    else:
+        kept = step.features_.tolist()
+    marks = () if is_missing(step.missing_values) else (step.missing_values,)
+    found = []
+    for o, i in enumerate(kept):
+        source = inputs[i]
         if source.root:
             raise UnsupportedModelError(
-                "SimpleImputer must come before a square root, which makes missing values of negative numbers."
+                f"{type(step).__name__} must come before a square root, which makes missing values of negative numbers."
             )
-    # Columns that were empty in training have no statistic, and are left out.
-    statistics = step.statistics_.tolist()
-    kept = [i for i in range(len(inputs)) if step.keep_empty_features or not is_missing(statistics[i])]
-    if step.add_indicator:
-        kept += step.indicator_.features_.tolist()
-    return [dataclasses.replace(inputs[i].through(step, i, o), imputed=True) for o, i in enumerate(kept)]
+        if marks and source.changed_by:
+            raise UnsupportedModelError(
+                f"{type(step).__name__} with missing_values={step.missing_values!r} must come before steps that change "
+                f"numbers. It comes after {source.changed_by}; replace that value by NaN in the data, and train with "
+                "missing_values=nan."
+            )
+        found.append(dataclasses.replace(source.through(step, i, o), imputed=not marks, marks=(*source.marks, *marks)))
+    return found
 
 
 def _follow_bins(step: KBinsDiscretizer, inputs: list[Source]) -> list[Source]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import warnings
 
@@ -21,7 +22,7 @@ from sklearn.ensemble import (
 )
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, VarianceThreshold
-from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -46,7 +47,9 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 import treeproof as tp
-from importing import agrees, as_array, as_frame, mixed_data, proofs_hold, source_predict
+from catalogue.pipelines import people
+from importing import agrees, as_array, as_categories, as_frame, mixed_data, proofs_hold, source_predict
+from treeproof.checker import CheckError, Model, Space
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import forest_from_json, forest_to_json
 from treeproof.model.importers import import_model
@@ -76,15 +79,10 @@ def mixed(numeric=None, named=None, **options):
     return ColumnTransformer([("number", numeric, NUMERIC), ("name", named, NAMED)], **options)
 
 
-def wide(imported):
-    """Bounds within which all models take numbers."""
-    return {c.name: (-1e30, 1e30) for c in imported.columns if c.categories is None}
-
-
 def explained(model, row, rows_as=as_frame, *, n=1000):
     """The import agrees with the pipeline, and what is proved of it holds there; return both."""
     imported = agrees(model, rows_as, n=n)
-    return imported, proofs_hold(model, tp.Explainer(imported, bounds=wide(imported)), row, rows_as, n=n)
+    return imported, proofs_hold(model, tp.Explainer(imported), row, rows_as, n=n)
 
 
 FINALS = {
@@ -133,7 +131,7 @@ class TestFinalEstimators:
         model = make_pipeline(mixed(), clone(final)).fit(FRAME, SCORES)
         imported = agrees(model, as_frame)
         row = FRAME.iloc[[4]]
-        why = tp.Explainer(imported, bounds=wide(imported)).around(row, 30).abductive(row)
+        why = tp.Explainer(imported).around(row, 30).abductive(row)
         assert why.label.startswith("within 30")
         assert imported.score(row)[0] == model.predict(row)[0]
         # Whatever the others are, the score stays where it was proved to.
@@ -353,9 +351,32 @@ class TestImputers:
         imported = import_model(model)
         assert imported.predict(X).tolist() == model.predict(X).tolist()
 
-    def test_of_other_marks_are_refused(self):
-        with pytest.raises(UnsupportedModelError, match=r"must replace NaN or None. Got missing_values=-1; replace"):
-            import_model(fitted([SimpleImputer(missing_values=-1)], "forest", FULL))
+    @pytest.mark.parametrize("final", ["forest", "boosted", "histogram", "lightgbm"])
+    @pytest.mark.parametrize("indicator", [True, False])
+    def test_may_take_a_number_for_missing(self, final, indicator):
+        X = FRAME[NUMERIC].fillna(-1)
+        steps = [SimpleImputer(missing_values=-1, add_indicator=indicator), StandardScaler()]
+        model = fitted(steps, final, X)
+        imported, _ = explained(model, X.iloc[3])
+        assert {column.missing for column in imported.columns} == {"never"}
+        rows = boundary_rows(imported, 500)
+        rng = np.random.default_rng(0)
+        for value in (-1.0, np.nextafter(-1, 0), np.nextafter(-1, -2)):
+            rows[rng.random(rows.shape) < 0.2] = value
+        assert imported.predict(rows).tolist() == source_predict(model, pd.DataFrame(rows, columns=X.columns))
+
+    def test_may_take_a_name_for_missing(self):
+        X = FRAME[NAMED].copy()
+        X.loc[::7, "weight"] = "?"
+        model = fitted([SimpleImputer(missing_values="?", strategy="most_frequent"), OneHotEncoder()], "forest", X)
+        imported = import_model(model)
+        assert imported.columns[1].categories == ("fit", "high", "low", "top", "?")
+        assert imported.predict(X).tolist() == model.predict(X).tolist()
+
+    def test_that_take_a_number_for_missing_come_first(self):
+        steps = [StandardScaler(), SimpleImputer(missing_values=-1)]
+        with pytest.raises(UnsupportedModelError, match=r"missing_values=-1 must come before.* after StandardScaler"):
+            import_model(fitted(steps, "forest", FULL))
 
     def test_are_not_needed_where_the_model_has_a_place_for_missing_values(self):
         model = fitted([StandardScaler()], "forest", FRAME[NUMERIC])
@@ -484,6 +505,121 @@ class TestEncoders:
         change = tp.Explainer(model).contrastive(taken.iloc[0], target=imported.predict(taken)[2])
         shown = pd.DataFrame({"c": pd.Series(list(change.witness), dtype=object)})
         assert model.predict(shown)[0] == change.witness_label
+
+
+class TestRanges:
+    """Final estimators refuse numbers that are too large for them, so proofs and rows are about the others."""
+
+    @pytest.mark.parametrize("final", ["forest", "boosted"])
+    def test_end_with_the_last_number_that_predict_takes(self, final):
+        model = fitted([MinMaxScaler()], final, FULL)
+        imported = import_model(model)
+        for j, column in enumerate(imported.columns):
+            for end, beyond in ((column.low, -math.inf), (column.high, math.inf)):
+                row = FULL.iloc[:1].copy()
+                row.iloc[0, j] = end
+                assert imported.predict(row).tolist() == model.predict(row).tolist()
+                row.iloc[0, j] = np.nextafter(end, beyond)
+                with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
+                    model.predict(row)
+                with pytest.raises(InputError, match=rf"Column '{column.name}' must be at least .* and at most .* Got"):
+                    imported.predict(row)
+        again = forest_from_json(forest_to_json(imported))
+        assert again == imported
+        assert tp.Explainer(again).space.features[0].lows[0] == imported.columns[0].low
+
+    def test_hold_for_certificates(self):
+        imported = import_model(fitted([MinMaxScaler()], "forest", FULL))
+        made = tp.Explainer(imported).abductive(FULL.iloc[2]).certificate()
+        document = json.loads(forest_to_json(imported))
+        assert "only from" not in str(tp.check(made, imported))
+        document["columns"][0]["high"] = (1e30).hex()
+        narrower = forest_from_json(json.dumps(document))
+        with pytest.raises(CheckError, match="which the model does not take"):
+            Space(Model(forest_to_json(narrower)), made.document["features"], [])
+
+    def test_do_not_end_where_all_numbers_are_taken(self):
+        imported = import_model(fitted([StandardScaler()], "histogram", FULL))
+        assert {(column.low, column.high) for column in imported.columns} == {(-math.inf, math.inf)}
+
+    def test_end_where_a_step_in_between_refuses_numbers(self):
+        X = FULL.assign(age=FULL["age"] * 1e-12)
+        steps = [MinMaxScaler(), KBinsDiscretizer(4, encode="ordinal", strategy="uniform")]
+        model = fitted(steps, "forest", X)
+        column = import_model(model).columns[0]
+        row = X.iloc[:1].assign(age=column.high)
+        model.predict(row)
+        with pytest.raises(ValueError, match="infinity"), np.errstate(over="ignore"):
+            model.predict(row.assign(age=np.nextafter(column.high, math.inf)))
+
+
+class TestUnions:
+    @pytest.mark.parametrize("weights", [None, {"a": 2.5, "b": 0.5}, {"b": 0}])
+    def test_are_followed_part_by_part(self, weights):
+        parts = [("a", StandardScaler()), ("b", SCALERS["dense bins"]), ("no", "drop"), ("as it is", "passthrough")]
+        explained(fitted([FeatureUnion(parts, transformer_weights=weights)], "forest", FULL), FULL.iloc[3])
+
+    def test_may_be_of_bins_after_weights(self):
+        union = FeatureUnion([("a", StandardScaler())], transformer_weights={"a": 0.3})
+        explained(fitted([union, SCALERS["dense bins"]], "forest", FULL), FULL.iloc[3])
+
+    def test_with_negative_weights_are_refused(self):
+        union = FeatureUnion([("a", StandardScaler())], transformer_weights={"a": -1})
+        with pytest.raises(UnsupportedModelError, match=r"must not be negative. Got -1 for 'a'; leave it out"):
+            import_model(fitted([union], "forest", FULL))
+
+
+class TestMatrix:
+    """Options that are chosen at random, together."""
+
+    @pytest.mark.parametrize("seed", range(16))
+    def test_of_options_is_followed(self, seed):
+        rng = np.random.default_rng(seed)
+
+        def one_of(*options):
+            return options[rng.integers(len(options))]
+
+        X, y = people(120, seed=seed)
+        X["age"] = X["age"].astype(one_of("float64", "float32", "Int64", "Float64"))
+        names = one_of(object, "str", "category")
+        X = X.astype({"city": names, "job": one_of(object, "str", "category"), "owner": one_of(bool, "boolean", int)})
+        statistic = one_of("mean", "median", "most_frequent", "constant")
+        fill = SimpleImputer(strategy=statistic, add_indicator=one_of(True, False))
+        scale = one_of(StandardScaler(), MinMaxScaler(), RobustScaler(), MaxAbsScaler(), "passthrough")
+        scale = one_of(scale, scale, KBinsDiscretizer(3, encode=one_of("ordinal", "onehot-dense"), strategy="uniform"))
+        parts = [("numbers", Pipeline([("fill", fill), ("scale", scale)]), one_of(["age", "income"], slice(0, 3)))]
+        fill = one_of(SimpleImputer(strategy="most_frequent"), SimpleImputer(strategy="constant"), "passthrough")
+        limit = one_of({}, {"min_frequency": 15}, {"max_categories": 3})
+        unknown = one_of("error", "ignore", "infrequent_if_exist")
+        encoder = one_of(
+            OneHotEncoder(
+                drop=one_of(None, "first", "if_binary"),
+                handle_unknown=unknown,
+                sparse_output=one_of(True, False),
+                **limit,
+            ),
+            OrdinalEncoder(encoded_missing_value=-2, handle_unknown="use_encoded_value", unknown_value=-1, **limit),
+        )
+        parts.append(("names", Pipeline([("fill", fill), ("encode", encoder)]), one_of(["city"], ["job", "city"])))
+        steps = [
+            ColumnTransformer(parts, remainder=one_of("drop", make_pipeline(SimpleImputer(strategy="most_frequent"))))
+        ]
+        if steps[0].remainder != "drop":
+            X = X.drop(columns=[name for name in ("balance", "city", "job") if not _used(name, parts)])
+        steps.append(one_of("passthrough", VarianceThreshold(), SelectKBest(k=4), StandardScaler(with_mean=False)))
+        final = one_of("tree", "forest", "boosted", "histogram", "lightgbm")
+        model = Pipeline([*((str(i), step) for i, step in enumerate(steps)), ("final", clone(FINALS[final]))])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        imported, _ = explained(model, X.iloc[0], as_categories if names == "category" else as_frame, n=500)
+        assert imported.predict(X).tolist() == source_predict(model, X)
+
+
+def _used(name, parts):
+    return any(name in which for _, _, which in parts if isinstance(which, list)) or (
+        name == "balance" and isinstance(parts[0][2], slice)
+    )
 
 
 class TestSparseMatrices:
@@ -648,9 +784,7 @@ class TestRefusals:
             (QuantileTransformer(n_quantiles=10), "QuantileTransformer"),
             (IterativeImputer(), "IterativeImputer"),
             (KNNImputer(), "KNNImputer"),
-            (MissingIndicator(features="all"), "MissingIndicator"),
             (TargetEncoder(), "TargetEncoder"),
-            (FeatureUnion([("a", StandardScaler())]), "FeatureUnion"),
             (Doubling(), "Doubling"),
             (Falling(), "Falling"),
             (FunctionTransformer(double), "FunctionTransformer of double"),
