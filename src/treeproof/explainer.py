@@ -18,7 +18,7 @@ from treeproof.errors import InputError, did_you_mean
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model, link_of, probability_of
+from treeproof.model.importers import import_model, link_of, probability_of, selected
 from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
@@ -70,6 +70,8 @@ class Explainer:
     vote
         ``None`` explains ``model.predict``; ``"majority"`` explains the majority vote of the model's trees instead
         (which is not what scikit-learn's forests predict), ``"mean"`` their mean probability.
+    output
+        Of a model with several outputs, the one to explain: its number from 0, or its name if it has one.
     kinds
         Column to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers that count days, as
         ``datetime.date.toordinal`` does; rows may hold dates then) or ``"real"`` (any finite number, the default).
@@ -120,6 +122,7 @@ class Explainer:
         model: Any,
         *,
         vote: Vote | None = None,
+        output: str | int | None = None,
         kinds: Mapping[str | int, NumericKind] | None = None,
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
         bounds: Mapping[str | int, Sequence[Any]] | None = None,
@@ -135,7 +138,8 @@ class Explainer:
         **options: Any,
     ) -> None:
         _refuse_misspelt(options, oracle)
-        forest = state(model, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts, data=data)
+        chosen = selected(model, output)
+        forest = state(chosen, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts, data=data)
         if isinstance(constraints, str | Path):
             declared = read_declarations(constraints)
             kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
@@ -155,7 +159,7 @@ class Explainer:
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
-        self._link = link_of(model)
+        self._link = link_of(chosen)
         self._make: Callable[[Forest], Context | None] = partial(_make_context, space, oracle, options, verify)
         self._forest = forest
         self._made = self._make(forest)

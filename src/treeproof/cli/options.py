@@ -58,6 +58,7 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
     model = section(parser, "model")
     add_trust(model)
     model.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
+    model.add_argument("--output", metavar="NAME", help="explain this output of a model with several: number or name")
     claim = model.add_mutually_exclusive_group()
     claim.add_argument(
         "--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P"
@@ -197,9 +198,9 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.constraints:
         options["constraints"] = args.constraints
     if args.observed:
-        columns = import_model(model, vote=args.vote).columns
+        columns = import_model(model, vote=args.vote, output=args.output).columns
         options |= {"data": [table.row(i, columns) for i in range(len(table.rows))], "domain": "observed"}
-    return Explainer(model, vote=args.vote, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+    return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
 
 
 def about(args: argparse.Namespace, explainer: Explainer, x: Any) -> Explainer:

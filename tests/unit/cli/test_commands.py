@@ -222,3 +222,17 @@ def test_explaining_a_forest_in_a_file_waits_for_no_library(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_output_of_several_can_be_chosen(run, folder):
+    iris = load_iris(as_frame=True)
+    both = iris.frame[["target"]].assign(wide=(iris.data.iloc[:, 0] > 5.8).astype(int))
+    model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(iris.data, both)
+    (folder / "both.pkl").write_bytes(pickle.dumps(model))
+    code, _, err = run("explain", "both.pkl", "iris.csv", "--row", "3", "--trust")
+    assert code == 2
+    assert "The model has 2 outputs: 0, 1. Say which one to explain: output=0 (--output 0 on the command line)." in err
+    for output in ("0", "1"):
+        code, out, _ = run("explain", "both.pkl", "iris.csv", "--row", "60", "--trust", "--output", output)
+        assert code == 0
+        assert out.startswith(f"row 60: {model.predict(iris.data)[60, int(output)]}, because")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from os import PathLike
 from typing import Any
 
 import numpy.typing as npt
 
-from treeproof.errors import UnsupportedModelError
+from treeproof.errors import InputError, UnsupportedModelError
 from treeproof.model.decision import Vote, check_vote
 from treeproof.model.forest import Forest
+from treeproof.model.importers.hints import hint
 
 Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Maps sums of leaf values to numbers that a model makes of them, in its own arithmetic; never decreases."""
@@ -26,6 +26,8 @@ _IMPORTERS = (
     "voting",
     "isolation_forest",
     "wrappers",
+    "one_vs_rest",
+    "outputs",
     "xgboost",
     "lightgbm",
     "catboost",
@@ -39,7 +41,7 @@ def _importers() -> list[Any]:
     return [import_module(f"{__name__}.{name}") for name in _IMPORTERS]
 
 
-def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> Forest:
+def import_model(model: Any, *, vote: Vote | None = None, output: str | int | None = None, data: Any = None) -> Forest:
     """Return the forest that predicts exactly as `model`, or under another vote of its trees.
 
     Parameters
@@ -48,6 +50,8 @@ def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> F
         A fitted classifier, or a `Forest`, which is returned as it is.
     vote
         ``None``: the model's own ``predict``. ``"majority"`` or ``"mean"``: that vote of the model's trees.
+    output
+        Of a model with several outputs, which one: its number from 0, or its name if it has one.
     data
         Rows as the model takes them; only CatBoost's models with categories need them, to know how these are called.
 
@@ -60,7 +64,7 @@ def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> F
     """
     if vote is not None:
         check_vote(vote)
-    model = unwrapped(model)
+    model = selected(model, output)
     if isinstance(model, Forest):
         return model if vote is None else model.with_vote(vote)
     importers = _importers()
@@ -70,10 +74,21 @@ def import_model(model: Any, *, vote: Vote | None = None, data: Any = None) -> F
             found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
             return found
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+    known = hint(model, lambda inside: any(importer.takes(inside) for importer in importers))
+    listed = f" It takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest."
     raise UnsupportedModelError(
-        f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{_hint(model)} It "
-        f"takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest."
+        f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{known or listed}"
     )
+
+
+def selected(model: Any, output: str | int | None) -> Any:
+    """Return the model for one output of a model with several; without `output`, the model as it is, unwrapped."""
+    if output is None:
+        return unwrapped(model)
+    if isinstance(model, Forest):
+        raise InputError(f"A forest has one output. Got output={output!r}; leave it out.")
+    chosen = import_module(f"{__name__}.outputs").select(model, output)
+    return unwrapped(chosen)
 
 
 def unwrapped(model: Any) -> Any:
@@ -132,13 +147,3 @@ def _function_of(model: Any, name: str) -> Any:
             found = getattr(importer, name, None)
             return None if found is None else found(model)
     return None
-
-
-def _hint(model: Any) -> str:
-    if isinstance(model, type):
-        return " Pass a fitted instance, not the class."
-    if hasattr(model, "estimator_") or hasattr(model, "calibrated_classifiers_"):
-        return " Explain the estimator that it wraps."
-    if isinstance(model, str | PathLike):
-        return " Read the file first: treeproof.model.files.load_model(path)."
-    return ""

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from treeproof.errors import UnsupportedModelError
@@ -27,12 +27,18 @@ TAKES = "AdaBoostClassifier of decision trees"
 
 
 def takes(model: Any) -> bool:
-    """Return whether the model is scikit-learn's AdaBoostClassifier."""
-    return isinstance(model, AdaBoostClassifier)
+    """Return whether the model is scikit-learn's AdaBoostClassifier, or its AdaBoostRegressor, which is refused."""
+    return isinstance(model, AdaBoostClassifier | AdaBoostRegressor)
 
 
 def load(model: Any, vote: Vote | None) -> Forest:
     """Return the forest of a fitted model; its labels are checked against the model's."""
+    if isinstance(model, AdaBoostRegressor):
+        raise UnsupportedModelError(
+            "AdaBoostRegressor predicts a weighted median: for each row it adds the trees' weights in the order of "
+            "what the trees predict, and rounds in that order, so it is no sum of leaf values. Train a forest or a "
+            "GradientBoostingRegressor instead."
+        )
     require_fitted(model)
     refuse_vote(model, vote)
     for method in ("predict", "decision_function"):

@@ -39,18 +39,20 @@ _SOME_ROWS = np.zeros((1, 1))  # dense ones: what trees do with missing values d
 
 
 def takes(model: Any) -> bool:
-    """Return whether the model is a tree, or a forest of trees."""
-    return isinstance(model, ForestClassifier | DecisionTreeClassifier | ForestRegressor | DecisionTreeRegressor)
+    """Return whether the model is a tree, or a forest of trees, with one output."""
+    kinds = ForestClassifier | DecisionTreeClassifier | ForestRegressor | DecisionTreeRegressor
+    return isinstance(model, kinds) and getattr(model, "n_outputs_", 1) == 1
 
 
-def load(model: Any, vote: Vote | None) -> Forest:
-    """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's."""
+def load(model: Any, vote: Vote | None, output: int = 0) -> Forest:
+    """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's.
+
+    Of a model with several outputs, it is the forest of the one with this number.
+    """
     require_fitted(model)
-    if np.ndim(model.n_outputs_) or model.n_outputs_ != 1:
-        raise UnsupportedModelError(f"The model must have one output. Got {model.n_outputs_} outputs.")
     if isinstance(model, ForestRegressor | DecisionTreeRegressor):
         refuse_vote(model, vote)
-        return _load_regressor(model)
+        return _load_regressor(model, output)
     if isinstance(model, ForestClassifier):
         require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         trees = list(model.estimators_)
@@ -59,12 +61,12 @@ def load(model: Any, vote: Vote | None) -> Forest:
     else:
         trees = [model]
     own_vote = _own_vote(model, needed=vote is None)
-    forest = _flatten(model, trees, vote or own_vote)
+    forest = _flatten(model, trees, vote or own_vote, output)
     if forest.vote == "majority" and isinstance(model, ForestClassifier) and len(trees) == 1:
         # Its probabilities are shares of votes, as those of several trees are; not those of a DecisionTreeClassifier.
         votes = np.eye(forest.n_classes)[forest.leaf_class] * (forest.feature == LEAF)[:, None]
         forest = dataclasses.replace(forest, values=votes)
-    check_against(forest, _source_predict(model, trees, vote))
+    check_against(forest, _source_predict(model, trees, vote, forest.classes, output))
     return forest
 
 
@@ -88,7 +90,7 @@ def refuse_vote(model: Any, vote: Vote | None) -> None:
         )
 
 
-def _load_regressor(model: Any) -> Forest:
+def _load_regressor(model: Any, output: int) -> Forest:
     """Return a regressor's forest: one sum, the score, which is not cut yet."""
     forest_model = isinstance(model, ForestRegressor)
     if forest_model:
@@ -98,14 +100,14 @@ def _load_regressor(model: Any) -> Forest:
     require_known_in_all(trees, "predict", BaseDecisionTree)
     nodes = read_nodes(trees, model.n_features_in_)
     forest = assemble(
-        [nodes.with_values(np.concatenate([values[:, 0, :] for values in nodes.values]))],
+        [nodes.with_values(np.concatenate([values[:, output, :1] for values in nodes.values]))],
         classes=np.array(["any score"]),
         columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
         importances=model.feature_importances_,
         vote="sum",
         sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
     )
-    check_scores(forest, sequential(model).predict)
+    check_scores(forest, lambda rows: _one_of(sequential(model).predict(rows), output))
     return forest
 
 
@@ -126,26 +128,33 @@ def _own(cls: type, method: str) -> list[Any]:
     return [cls.__dict__[method]] if method in cls.__dict__ else []
 
 
-def _flatten(model: Any, trees: list[Any], vote: Vote) -> Forest:
+def _flatten(model: Any, trees: list[Any], vote: Vote, output: int) -> Forest:
     require_known_in_all(trees, "predict_proba", DecisionTreeClassifier)
     nodes = read_nodes(trees, model.n_features_in_)
+    several = model.n_outputs_ > 1
+    known = list(model.n_classes_) if several else [model.n_classes_]
     return assemble(
-        [nodes.with_values(_probabilities(nodes, len(model.classes_)))],
-        classes=model.classes_,
+        [nodes.with_values(_probabilities(nodes, known, output))],
+        classes=model.classes_[output] if several else model.classes_,
         columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
         importances=model.feature_importances_,
         vote=vote,
     )
 
 
-def _probabilities(nodes: Nodes, n_classes: int) -> Any:
-    """Return what each node of classification trees has for each class: its probability."""
+def _probabilities(nodes: Nodes, n_classes: Sequence[int], output: int) -> Any:
+    """Return what each node of classification trees has for each class of an output: its probability."""
     for values in nodes.values:
-        if values.shape[1:] != (1, n_classes):
+        if values.shape[1:] != (len(n_classes), max(n_classes)):
             raise UnsupportedModelError(
-                f"Every tree must know all {n_classes} classes. Got leaf values of shape {values.shape[1:]}."
+                f"Every tree must know all {max(n_classes)} classes. Got leaf values of shape {values.shape[1:]}."
             )
-    return np.concatenate([values[:, 0, :] for values in nodes.values])
+    return np.concatenate([values[:, output, : n_classes[output]] for values in nodes.values])
+
+
+def _one_of(predicted: Any, output: int) -> Any:
+    """Return one output of what a model predicts; with one output, it has no axis of them."""
+    return predicted if predicted.ndim == 1 else predicted[:, output]
 
 
 def missing_in(trees: Sequence[Any]) -> Missing:
@@ -153,21 +162,22 @@ def missing_in(trees: Sequence[Any]) -> Missing:
     return "possible" if all(tree._support_missing_values(_SOME_ROWS) for tree in trees) else "never"
 
 
-def _source_predict(model: Any, trees: list[Any], vote: Vote | None) -> Any:
+def _source_predict(model: Any, trees: list[Any], vote: Vote | None, classes: Any, output: int) -> Any:
     """Return the function whose values the forest must reproduce, computed by scikit-learn alone."""
     if vote is None:
-        return sequential(model).predict
+        return lambda rows: _one_of(sequential(model).predict(rows), output)
 
     def predict(X: Any) -> Any:
         leaf_values = [tree.tree_.predict(np.asarray(X, dtype=np.float32)) for tree in trees]
+        leaf_values = [values if values.ndim == 2 else values[:, output] for values in leaf_values]
         if vote == "mean":
             total = np.zeros_like(leaf_values[0])
             for values in leaf_values:
                 total += values
-            return model.classes_[np.argmax(total / len(trees), axis=1)]
+            return classes[np.argmax(total / len(trees), axis=1)]
         votes = [np.argmax(values, axis=1) for values in leaf_values]
-        counts = np.array([np.bincount(row, minlength=len(model.classes_)) for row in np.transpose(votes)])
-        return model.classes_[np.argmax(counts, axis=1)]
+        counts = np.array([np.bincount(row, minlength=len(classes)) for row in np.transpose(votes)])
+        return classes[np.argmax(counts, axis=1)]
 
     return predict
 

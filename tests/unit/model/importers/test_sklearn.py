@@ -362,7 +362,7 @@ class TestSubclasses:
 
 REFUSED = {
     "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "mean of 2 calibrated models"),
-    "linear model": (LogisticRegression(), "Got LogisticRegression"),
+    "linear model": (LogisticRegression(), "Got LogisticRegression instead. That is a linear model, not a tree ens"),
     "class": (
         RandomForestClassifier,
         "Got the class RandomForestClassifier instead. Pass a fitted instance, not the class",
@@ -370,11 +370,6 @@ REFUSED = {
     "none": (None, "Got NoneType"),
     "text": ("model.json", "Got str instead. Read the file first"),
     "list of trees": ([DecisionTreeClassifier()], "Got list"),
-    "two outputs": (RandomForestClassifier(2).fit(X, np.column_stack([Y, Y])), "one output. Got 2 outputs"),
-    "two outputs of a tree": (
-        DecisionTreeClassifier().fit(X, np.column_stack([Y, Y])),
-        "one output. Got 2 outputs",
-    ),
 }
 
 
