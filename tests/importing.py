@@ -12,7 +12,7 @@ import pandas as pd
 import treeproof as tp
 from treeproof.model.columns import Rows
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model, link_of
+from treeproof.model.importers import import_model, link_of, selected
 from treeproof.model.importers.selfcheck import boundary_rows, decoded
 from treeproof.model.rows import as_rows
 from treeproof.space.features import NumericFeature, ValueFeature
@@ -33,21 +33,25 @@ def mixed_data(seed: int = 0, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, y
 
 
-def source_predict(model: Any, frame: Any) -> list[Any]:
+def source_predict(model: Any, frame: Any, output: int | None = None) -> list[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         predicted = np.asarray(model.predict(frame))
+        if output is not None:
+            predicted = predicted[:, output]
         return predicted.reshape(len(predicted)).tolist()  # some models give a table of one column
 
 
-def agrees(model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7, data: Any = None) -> Forest:
+def agrees(
+    model: Any, rows_as: Any, *, n: int = 2000, seed: int = 7, data: Any = None, output: int | None = None
+) -> Forest:
     """Assert that the import predicts as the model does on `n` rows on and beside thresholds; return the import."""
-    forest = import_model(model, data=data)
+    forest = import_model(model, data=data, output=output)
     rows = boundary_rows(forest, n, seed=seed)
-    expected = source_predict(model, rows_as(forest, rows))
+    expected = source_predict(model, rows_as(forest, rows), output)
     if forest.sums is not None and forest.sums.cuts == ():
         got = forest.add(forest.route(rows))[:, 0]
-        link = link_of(model)
+        link = link_of(selected(model, output))
         got = got if link is None else link(got)
         assert got.tolist() == np.asarray(expected, dtype=got.dtype).tolist()
     else:
@@ -73,7 +77,16 @@ def _classifies(model: Any) -> bool:
     return len(getattr(model, "classes_", ())) > 0  # some regressors have an empty list
 
 
-def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, n: int = 1000, seed: int = 3) -> Any:
+def proofs_hold(
+    model: Any,
+    explainer: tp.Explainer,
+    row: Any,
+    rows_as: Any,
+    *,
+    n: int = 1000,
+    seed: int = 3,
+    output: int | None = None,
+) -> Any:
     """Assert that an explanation holds for the model's own predict, on `n` random completions; return it.
 
     Kept features take values anywhere in the proved conditions, the others anywhere. And that a change does change.
@@ -104,12 +117,12 @@ def proofs_hold(model: Any, explainer: tp.Explainer, row: Any, rows_as: Any, *, 
     if isinstance(getattr(forest.sums, "cuts", None), tuple) and not _classifies(model):
         labels = forest.classes[forest.decide(forest.route(rows))].tolist()
     else:
-        labels = source_predict(model, rows_as(forest, rows))
+        labels = source_predict(model, rows_as(forest, rows), output)
     assert set(labels) == {why.label}
     change = explainer.contrastive(row, timeout=0.5)  # the closest change can take long to prove
     if change.witness is not None and _classifies(model):
         witness = as_rows([list(change.witness)], forest.columns, forest.floats)
-        assert source_predict(model, rows_as(forest, witness)) == [change.witness_label]
+        assert source_predict(model, rows_as(forest, witness), output) == [change.witness_label]
         assert change.witness_label != change.label
     return why
 

@@ -64,9 +64,10 @@ def verify(entry: Entry) -> None:
     """Assert that the import predicts as the model on boundary rows, and that a proof holds for the model itself."""
     model, X = entry.make()
     rows_as = _rows_as(X)
-    forest = agrees(model, rows_as, n=1000, data=entry.options.get("data"))
+    output = entry.options.get("output")
+    forest = agrees(model, rows_as, n=1000, data=entry.options.get("data"), output=output)
     explainer = tp.Explainer(model, **entry.options) if entry.options else tp.Explainer(forest)
-    proofs_hold(model, explainer, _row(X), rows_as)
+    proofs_hold(model, explainer, _row(X), rows_as, output=output)
 
 
 def _row(X: Any) -> Any:
