@@ -163,18 +163,31 @@ class Forest:
 
     def route(self, rows: Rows) -> IntArray:
         """Return what `apply` does, for rows in the forest's own float type, with categories given by index."""
-        at = np.tile(self.roots, (len(rows), 1))
-        while True:
-            inner = self.feature[at] != LEAF
-            if not inner.any():
-                return at
-            row, _ = np.nonzero(inner)
-            node = at[inner]
-            x = rows[row, self.feature[node]]
+        at = np.tile(self.roots, len(rows))  # the rows' leaves one after the other
+        moving = np.flatnonzero(self.feature[at] != LEAF)
+        while len(moving):
+            node = at[moving]
+            x = rows[moving // self.n_trees, self.feature[node]]
             goes_left = np.where(np.isnan(x), self.missing_left[node], x <= self.threshold[node])
-            for i in np.flatnonzero(self.subset[node] >= 0):
-                goes_left[i] = int(x[i]) in self.subsets[self.subset[node[i]]]
-            at[inner] = np.where(goes_left, self.left[node], self.right[node])
+            if self.subsets:
+                named = np.flatnonzero(self.subset[node] >= 0)
+                keys = self.subset[node[named]] * np.int64(self._n_codes) + x[named].astype(np.int64)
+                goes_left[named] = np.isin(keys, self._members)
+            node = np.where(goes_left, self.left[node], self.right[node])
+            at[moving] = node
+            moving = moving[self.feature[node] != LEAF]
+        return at.reshape(len(rows), self.n_trees)
+
+    @cached_property
+    def _n_codes(self) -> int:
+        """More than any code of a category."""
+        return max((len(column.categories or ()) for column in self.columns), default=0) + 1
+
+    @cached_property
+    def _members(self) -> npt.NDArray[np.int64]:
+        """For each subset s and each code c in it, ``s * _n_codes + c``: one array, to look up many at once."""
+        pairs = [s * self._n_codes + code for s, subset in enumerate(self.subsets) for code in sorted(subset)]
+        return np.array(pairs, dtype=np.int64)
 
     def decide(self, leaves: IntArray) -> npt.NDArray[np.intp]:
         """Return the class index for each row of leaves, in the model's own arithmetic."""

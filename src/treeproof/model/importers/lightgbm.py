@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,11 @@ TAKES = "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker and Booster"
 _SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg"}
 _TWO_CLASSES = ("binary", "cross_entropy")
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
+_ROUNDS_AT_ONCE = 200
 _UNLISTED = -1  # a category that is in no split
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _ZERO_MISSING, _NAN_MISSING = 1, 2
+_UNREAD = {"split_gain", "leaf_weight", "leaf_count", "internal_value", "internal_weight", "internal_count"}
 _CHANGES_PREDICTIONS = ("pred_early_stop", "predict_raw_score", "predict_leaf_index", "predict_contrib")
 
 
@@ -55,7 +57,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
 
     refuse_any_vote(vote)
     booster = _booster(model)
-    parsed = _parse(booster.model_to_string())
+    parsed = _read(booster)
     name, options = _objective(parsed.header)
     steepness = booster.params.get("sigmoid", 1)
     if name == "binary" and booster.params and float(steepness) != float(options["sigmoid"]):
@@ -138,6 +140,19 @@ class _Model:
     pandas_categories: list[list[Any]]
 
 
+def _read(booster: Any) -> _Model:
+    """Return what a booster's text says about the trees that it predicts with."""
+    # In parts: LightGBM writes a text of more than a megabyte twice, the first time only to see how long it is.
+    n_rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    step = max(1, _ROUNDS_AT_ONCE // max(1, booster.num_model_per_iteration()))
+    starts = range(0, max(1, n_rounds), step)
+    parts = [
+        _parse(booster.model_to_string(start_iteration=start, num_iteration=min(step, n_rounds - start) or None))
+        for start in starts
+    ]
+    return replace(parts[0], trees=[tree for part in parts for tree in part.trees])
+
+
 def _parse(text: str) -> _Model:
     lines = text.split("\n")
     if lines[0].strip() != "tree":
@@ -150,7 +165,8 @@ def _parse(text: str) -> _Model:
             break
         elif line:
             key, _, value = line.partition("=")
-            sections[-1][key] = value
+            if key not in _UNREAD:
+                sections[-1][key] = value
     else:
         raise ForestFormatError("The LightGBM model must have a line 'end of trees'. The file is cut off.")
     parameters = dict(re.findall(r"^\[(\w+): (.*)\]\s*$", text[text.index("end of trees") :], re.MULTILINE))

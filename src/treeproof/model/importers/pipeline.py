@@ -32,7 +32,7 @@ from treeproof.model.floats import FLOAT32, FLOAT64, Floats
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function, xgboost
 from treeproof.model.importers.pieces import Pieces, unfold
-from treeproof.model.importers.selfcheck import N_ROWS, boundary_rows, check_against, check_scores
+from treeproof.model.importers.selfcheck import boundary_rows, check_against, check_scores
 from treeproof.model.importers.sklearn import require_fitted, sequential
 from treeproof.model.importers.steps import Source, Stage, follow, is_idle
 from treeproof.model.importers.tree_nodes import require_known
@@ -750,7 +750,7 @@ def _check(forest: Forest, route: _Route, vote: Vote | None) -> None:
             for i, column in enumerate(forest.columns)
         }
 
-    rows = boundary_rows(forest, N_ROWS)
+    rows = boundary_rows(forest)
     if forest.sums is not None:
         check_scores(forest, lambda rows: route.inner.add(route.inner.route(route.seen(given(rows)))), rows)
     if vote is not None:

@@ -16,13 +16,15 @@ from treeproof.errors import ImportMismatchError
 from treeproof.model.columns import LEAF, Rows
 from treeproof.model.forest import Forest
 
-N_ROWS = 128
+_LARGEST_CHECK = 2**15
+"""Rows times trees, at most, unless that leaves too few rows: a large model must not take long to check."""
+_MOST, _FEWEST = 128, 16
 _SHARE_MISSING = 0.1
 
 
 def check_against(forest: Forest, predict: Callable[[Any], Any], rows: Rows | None = None) -> None:
     """Raise ImportMismatchError unless `predict` gives the forest's labels on rows on and beside its thresholds."""
-    rows = boundary_rows(forest, N_ROWS) if rows is None else rows
+    rows = boundary_rows(forest) if rows is None else rows
     # scikit-learn adds up all values to see whether they are finite, which may overflow.
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -46,7 +48,7 @@ def check_scores(
 
     With a `function` of one sum, that of the forest's sums.
     """
-    rows = boundary_rows(forest, N_ROWS, seed=1) if rows is None else rows
+    rows = boundary_rows(forest, seed=1) if rows is None else rows
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         expected = np.asarray(scores(rows))
@@ -87,8 +89,12 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
     return frame
 
 
-def boundary_rows(forest: Forest, n_rows: int, seed: int = 0) -> Rows:
-    """Return rows whose values lie on a threshold, on the next number to either side, or between thresholds."""
+def boundary_rows(forest: Forest, n_rows: int | None = None, seed: int = 0) -> Rows:
+    """Return rows whose values lie on a threshold, on the next number to either side, or between thresholds.
+
+    By default, as many as a model is compared on when it is imported.
+    """
+    n_rows = max(_FEWEST, min(_MOST, _LARGEST_CHECK // forest.n_trees)) if n_rows is None else n_rows
     rng = np.random.default_rng(seed)
     floats = forest.floats
     rows = np.empty((n_rows, forest.n_columns), dtype=floats.dtype)

@@ -6,9 +6,11 @@ What is read is never larger than a small multiple of the file, and not deeper t
 from __future__ import annotations
 
 import struct
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof.errors import ForestFormatError
 
@@ -17,21 +19,23 @@ DEEPEST = 50
 _CODES = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 _NUMBERS = {ord(marker): np.dtype(f">{code}") for marker, code in _CODES.items()}
 _SINGLE = {ord(marker): struct.Struct(f">{code}") for marker, code in _CODES.items()}
+_EMPTY: dict[Any, npt.NDArray[Any]] = {dtype: np.empty(0, dtype) for dtype in _NUMBERS.values()}
+_LONG = ord("L")
 _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
 _TEXT, _ARRAY, _OBJECT, _TYPE, _COUNT = b"S[{$#"
 _ARRAY_END, _OBJECT_END = b"]}"
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes | bytearray, unread: Container[str] = ()) -> Any:
     """Return the value that the bytes hold; ForestFormatError for what is no UBJSON.
 
     An array whose type is written once for all its numbers, as XGBoost writes them, is one of numpy: a view of the
-    bytes.
+    bytes. Under keys that need not be read, such arrays may be left out.
 
     >>> parse(b"{i" + bytes([1]) + b"a[$i#i" + bytes([2, 7, 8]) + b"}")
     {'a': array([7, 8], dtype=int8)}
     """
-    reader = _Reader(data)
+    reader = _Reader(data, unread)
     try:
         value = reader.value(0)
     except (KeyError, ValueError, IndexError, struct.error) as error:
@@ -44,8 +48,10 @@ def parse(data: bytes) -> Any:
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+    def __init__(self, data: bytes | bytearray, unread: Container[str]) -> None:
+        self.data, self.at, self.unread = data, 0, unread
+        self.keys: dict[int, list[tuple[bytes | bytearray, str]]] = {}
+        """Of the last object at each depth, the keys as they are written: those of the next are mostly the same."""
 
     def value(self, depth: int) -> Any:
         marker = self.data[self.at]
@@ -63,7 +69,11 @@ class _Reader:
         return single.unpack_from(self.data, self.at - single.size)[0]
 
     def length(self) -> int:
-        count = self.value(DEEPEST)
+        if self.data[self.at] == _LONG:  # as XGBoost writes all of them
+            self.at += 9
+            count = int.from_bytes(self.data[self.at - 8 : self.at], signed=True)
+        else:
+            count = self.value(DEEPEST)
         # Never more than there are bytes: nothing that is counted takes less than one.
         if type(count) is not int or not 0 <= count <= len(self.data) - self.at:
             raise ValueError(f"a length of {count!r} at {self.at}, of {len(self.data)} bytes")
@@ -81,8 +91,8 @@ class _Reader:
                 raise ValueError("a type without a count")
             self.at += 3
             n = self.length()
-            found = np.frombuffer(self.data, dtype, n, self.at) if n else np.empty(0, dtype)
-            self.at += found.nbytes
+            found = np.frombuffer(self.data, dtype, n, self.at) if n else _EMPTY[dtype]
+            self.at += n * dtype.itemsize
             return found
         if self.data[self.at] == _COUNT:
             self.at += 1
@@ -94,9 +104,26 @@ class _Reader:
         return values
 
     def object(self, depth: int) -> dict[str, Any]:
-        values = {}
-        while self.data[self.at] != _OBJECT_END:
-            key = self.text()
-            values[key] = self.value(depth)
+        values: dict[str, Any] = {}
+        data, keys, n_same = self.data, self.keys.get(depth, []), 0
+        for written, key in keys:
+            if not data.startswith(written, self.at):
+                break
+            n_same += 1
+            at = self.at = self.at + len(written)
+            if data.startswith(b"[$", at) and data.startswith(b"#L", at + 3):  # as `array` reads it, only faster
+                dtype, n = _NUMBERS[data[at + 2]], int.from_bytes(data[at + 5 : at + 13])
+                self.at = at + 13 + n * dtype.itemsize
+                if key not in self.unread:
+                    values[key] = np.frombuffer(data, dtype, n, at + 13) if n else _EMPTY[dtype]
+            else:
+                values[key] = self.value(depth)
+        if data[self.at] != _OBJECT_END:
+            keys = keys[:n_same]
+            while data[self.at] != _OBJECT_END:
+                start, key = self.at, self.text()
+                keys.append((data[start : self.at], key))
+                values[key] = self.value(depth)
+            self.keys[depth] = keys
         self.at += 1
         return values

@@ -23,9 +23,9 @@ from treeproof import errors
 from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
-from treeproof.model.floats import FLOAT32, smallest_reaching
+from treeproof.model.floats import FLOAT32, smallest_reaching_at_once
 from treeproof.model.forest import Forest
-from treeproof.model.importers import ubjson
+from treeproof.model.importers import Function, ubjson
 from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
 from treeproof.model.importers.boosted import read_trees, require_trees
 from treeproof.model.importers.pieces import count_as_missing
@@ -50,9 +50,9 @@ _KNOWN = [_TWO_CLASSES, _RAW, _HINGE, *_CLASSES, *_SCORES]
 
 _LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
 
-MOST_COLUMNS, MOST_CLASSES, MOST_CATEGORIES = 1_000_000, 10_000, 2**24
+_UNREAD = ("base_weights", "loss_changes", "parents", "sum_hessian")  # of trees; predictions do not depend on them
 
-Link = Callable[[float], float]
+MOST_COLUMNS, MOST_CLASSES, MOST_CATEGORIES = 1_000_000, 10_000, 2**24
 
 
 def takes(model: Any) -> bool:
@@ -108,10 +108,13 @@ def from_json(document: Any) -> Forest:
         raise ForestFormatError(f"The XGBoost model is damaged: {type(error).__name__}: {error}.") from error
 
 
-def probability(model: Any) -> Link | None:
+def probability(model: Any) -> Callable[[float], float] | None:
     """Return the function from the sum to the probability of the second class."""
     learner = _fitted(model)
-    return _link(_blank(learner), learner) if learner.objective == _TWO_CLASSES else None
+    if learner.objective != _TWO_CLASSES:
+        return None
+    link = _link(_blank(learner), learner)
+    return lambda total: float(link(np.array([total]))[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +146,7 @@ def _fitted(model: Any) -> _Learner:
 
     try:
         booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
-        learner = _read(ubjson.parse(bytes(booster.save_raw("ubj"))))
+        learner = _read(ubjson.parse(booster.save_raw("ubj"), _UNREAD))
     except (ValueError, xgboost.core.XGBoostError) as error:  # scikit-learn's NotFittedError is a ValueError
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
@@ -260,7 +263,7 @@ def _labels(cats: Any, categorical: frozenset[int], n_columns: int) -> dict[int,
 
 
 def _forest(
-    learner: _Learner, start: tuple[float, ...], link: Link, classifier: bool = False, *, rebase: bool = False
+    learner: _Learner, start: tuple[float, ...], link: Function, classifier: bool = False, *, rebase: bool = False
 ) -> Forest:
     tree, columns = _trees(learner, start if rebase else None)
     if learner.objective in _SCORES or (learner.objective == _RAW and not classifier):
@@ -272,7 +275,7 @@ def _forest(
     else:
         labels = np.arange(2)
         if learner.objective == _TWO_CLASSES:
-            cut = smallest_reaching(lambda total: link(total) > 0.5, -1.0, 1.0, FLOAT32)
+            cut = smallest_reaching_at_once(lambda totals: link(totals) > 0.5, -1.0, 1.0, FLOAT32)
         else:  # XGBClassifier takes a raw sum for a probability, and calls what is above 0.5 the second class
             cut = FLOAT32.next(0.0 if learner.objective == _HINGE else 0.5, math.inf)
         sums = Sums(start, "float32", cuts=(cut,))
@@ -293,7 +296,8 @@ def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, li
         parts = [read(tree[key], key) for tree in trees]
         if [len(part) for part in parts] != sizes.tolist():
             raise ForestFormatError(f"Trees must have as many left as right children, and as many {key!r}.")
-        return np.concatenate(parts)
+        found = np.concatenate(parts)
+        return found.astype(found.dtype.newbyteorder("="))
 
     left, right = joined("left_children", _integers), joined("right_children", _integers)
     feature, missing_left = joined("split_indices", _integers), joined("default_left", _integers) == 1
@@ -331,23 +335,21 @@ def _categories(
     missing_left: npt.NDArray[Any],
 ) -> tuple[list[Column], dict[int, frozenset[int]]]:
     """Return the columns, and of each split by categories those that go left, as places among the column's."""
-    kinds = [_integers(tree.get("split_type", []), "split_type") for tree in learner.trees]
-    if not learner.categorical and not any(kind.any() for kind in kinds):
+    by_category = np.concatenate([_integers(tree.get("split_type", []), "split_type") for tree in learner.trees]) == 1
+    if not learner.categorical and not by_category.any():
         return [Column(name, missing="expected") for name in learner.names], {}
     right_of: dict[int, frozenset[int]] = {}
-    for tree, first, kind in zip(learner.trees, (np.cumsum(sizes) - sizes).tolist(), kinds, strict=True):
-        if not kind.any():
-            continue
+    for tree, first, size in zip(learner.trees, (np.cumsum(sizes) - sizes).tolist(), sizes.tolist(), strict=True):
         keys = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
-        codes, nodes, starts, counts = (_integers(tree[key], key).tolist() for key in keys)
-        right_of |= {
-            first + node: frozenset(codes[start : start + count])
-            for node, start, count in zip(nodes, starts, counts, strict=True)
-        }
-    flagged = np.concatenate([kind if len(kind) else np.zeros(n, int) for kind, n in zip(kinds, sizes, strict=True)])
-    if len(flagged) != len(inner) or set(np.flatnonzero(inner & (flagged == 1)).tolist()) != {
-        node for node in right_of if node < len(inner) and inner[node]
-    }:
+        codes, nodes, starts, counts = (_integers(tree.get(key, []), key).tolist() for key in keys)
+        for node, start, count in zip(nodes, starts, counts, strict=True):
+            if not (0 <= node < size and 0 <= start <= start + count <= len(codes)):
+                raise ForestFormatError(
+                    f"Node {node} of a tree of {size} must have its categories, {count} from {start}."
+                )
+            right_of[first + node] = frozenset(codes[start : start + count])
+    right_of = {node: codes for node, codes in right_of.items() if inner[node]}
+    if len(by_category) != len(inner) or np.flatnonzero(inner & by_category).tolist() != sorted(right_of):
         raise ForestFormatError("Each split by categories must have its categories, and no other split.")
     listed: dict[int, set[int]] = {}
     for node, codes in right_of.items():
@@ -403,8 +405,8 @@ def _with_missing(forest: Forest, missing: Any) -> Forest:
 
 def _integers(values: Any, key: str) -> npt.NDArray[Any]:
     """Return whole numbers below 2**31; a truth value is 0 or 1."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and values.ndim == 1:
-        return values.astype(np.int64)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        return values
     if not isinstance(values, list):
         raise ForestFormatError(f"{key!r} must be a list.")
     if set(map(type, values)) <= {int, bool} and all(abs(value) < 2**31 for value in values):
@@ -414,8 +416,8 @@ def _integers(values: Any, key: str) -> npt.NDArray[Any]:
 
 def _numbers(values: Any, key: str) -> npt.NDArray[Any]:
     """Return numbers: whole ones as such if all of them are."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
-        return values.astype(values.dtype.newbyteorder("="))
+    if isinstance(values, np.ndarray):
+        return values
     if not isinstance(values, list):
         raise ForestFormatError(f"{key!r} must be a list.")
     if set(map(type, values)) <= {int, float}:
@@ -464,32 +466,33 @@ def _blank(learner: _Learner) -> Any:
     }
     blank = {**original, "gradient_booster": {"name": "gbtree", "model": model}, "attributes": {}}
     text = json.dumps({**learner.document, "learner": blank}, default=lambda array: array.tolist())
-    return xgboost.Booster(model_file=bytearray(text.encode()))
+    return xgboost.Booster({"nthread": 1}, model_file=bytearray(text.encode()))
 
 
 def _intercept(blank: Any, learner: _Learner) -> tuple[float, ...]:
     """Return what each sum starts from, as XGBoost itself computes it."""
-    row = _nothing(learner, blank)
+    row = _anything(blank, learner, 1)
     return tuple(np.ravel(blank.predict(row, output_margin=True)).astype(float).tolist())
 
 
-def _link(blank: Any, learner: _Learner) -> Link:
-    """Return XGBoost's own function from a sum to a probability."""
+def _link(blank: Any, learner: _Learner) -> Function:
+    """Return XGBoost's own function from sums to probabilities."""
 
-    def link(total: float) -> float:
-        matrix = _nothing(learner, blank)
-        matrix.set_base_margin(np.array([total], dtype=np.float32))
-        return float(blank.predict(matrix)[0])
+    def link(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        matrix = _anything(blank, learner, len(totals))
+        matrix.set_base_margin(np.asarray(totals, dtype=np.float32))
+        return np.asarray(blank.predict(matrix))
 
     return link
 
 
-def _nothing(learner: _Learner, blank: Any) -> Any:
-    """Return a row, whatever it holds: a blank model does not look at it."""
+def _anything(blank: Any, learner: _Learner, n: int) -> Any:
+    """Return so many rows, whatever they hold: a blank model does not look at them."""
     import xgboost
+    from scipy.sparse import csr_matrix
 
-    row = np.zeros((1, learner.n_columns), dtype=np.float32)
-    return xgboost.DMatrix(row, feature_names=blank.feature_names, feature_types=blank.feature_types)
+    empty = csr_matrix((n, learner.n_columns), dtype=np.float32)
+    return xgboost.DMatrix(empty, feature_names=blank.feature_names, feature_types=blank.feature_types, nthread=1)
 
 
 def _start(learner: _Learner) -> tuple[float, ...]:
@@ -518,10 +521,11 @@ def _start(learner: _Learner) -> tuple[float, ...]:
     return tuple(float(score) for score in given)
 
 
-def _sigmoid(total: float) -> float:
-    """Return the probability of a sum in the same arithmetic as XGBoost."""
+def _sigmoid(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the probabilities of sums in the same arithmetic as XGBoost."""
     one = np.float32(1)
-    return float(one / (np.float32(math.exp(min(-total, _LARGEST_POWER))) + one))
+    powers = [math.exp(min(-total, _LARGEST_POWER)) for total in np.asarray(totals, dtype=float).tolist()]
+    return one / (np.array(powers, dtype=np.float32) + one)
 
 
 def _labels_of(predicted: Any, learner: _Learner) -> Any:
