@@ -34,7 +34,7 @@ TAKES = "CatBoost's CatBoostClassifier, CatBoostRegressor, CatBoostRanker and Ca
 READS_DATA = True
 """`load` takes the rows given as ``data=``: they say how categories are called."""
 
-_TWO_CLASSES = ("Logloss", "CrossEntropy")
+_TWO_CLASSES = ("Logloss", "CrossEntropy", "Focal")
 _CLASSES = ("MultiClass", "MultiClassOneVsAll")
 _EXPONENTS = ("Poisson", "Tweedie")
 _PARTS = {"features_info", "model_info", "oblivious_trees", "trees", "scale_and_bias", "ctr_data"}
@@ -87,7 +87,7 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
     # What the core class predicts, for all of them.
     check_scores(forest, lambda rows: catboost.CatBoost.predict(model, as_source(forest, rows)))
     if classifier:
-        check_against(forest, lambda rows: np.ravel(model.predict(as_source(forest, rows))))
+        check_against(forest, lambda rows: model.predict(as_source(forest, rows)))
     return forest
 
 
@@ -180,6 +180,7 @@ class _Parsed:
     loss: str
     labels: list[Any]
     label_type: str
+    n_declared: int  # classes, if the parameter classes_count says how many
     threshold: Any
 
     @property
@@ -267,6 +268,7 @@ def _parse(document: Any) -> _Parsed:
         loss=str(parameters.get("loss_function", {}).get("type", "unknown")),
         labels=_list(classes.get("class_names") or classes.get("class_to_label") or []),
         label_type=str(classes.get("class_label_type", "Integer")),
+        n_declared=_whole(classes.get("classes_count", 0)),
         threshold=info.get("binclass_probability_threshold"),
     )
 
@@ -279,7 +281,8 @@ def _names_in(data: Any, parsed: _Parsed, model: Any) -> tuple[Names, Hashes]:
     if data is None:
         raise UnsupportedModelError(
             f"The categories of the columns {called} must be known; a CatBoost model has only hashes of them. "
-            "Pass rows that have all of them, such as the training data: Explainer(model, data=X)."
+            "Pass rows that have all of them, such as the training data: Explainer(model, data=X). A file that knows "
+            "them is saved by model.save_model(file, format='json', pool=pool)."
         )
     matrix = as_matrix(data, [Column(name) for name in parsed.columns])
     if matrix.ndim != 2 or matrix.shape[1] != len(parsed.columns) or len(matrix) == 0:
@@ -344,6 +347,11 @@ def _forest(parsed: _Parsed, classifier: bool, names: Names, hashes: Hashes, cut
         if parsed.loss not in (*_TWO_CLASSES, *_CLASSES):
             known = [*_TWO_CLASSES, *_CLASSES]
             raise UnsupportedModelError(f"The loss of a classifier must be one of {known}. Got {parsed.loss}.")
+        if parsed.n_declared not in (0, len(parsed.labels)):
+            raise UnsupportedModelError(
+                f"Every class must occur in the training data. Got classes_count={parsed.n_declared}, and "
+                f"{len(parsed.labels)} labels."
+            )
         label_type = _LABELS.get(parsed.label_type)
         if label_type is None or len(parsed.labels) != (2 if n_sums == 1 else n_sums):
             raise ForestFormatError(

@@ -528,17 +528,14 @@ def _sides(ensemble: _Ensemble, floats: Floats) -> tuple[Array, Array, Array, Ar
 
 def _in_order(left: Array, right: Array, tree: Array) -> Array:
     """Return all nodes tree by tree, every child behind its parent; what is no tree is refused."""
-    n = len(left)
-    depth = np.full(n, -1)
+    inner = left != LEAF
     level = np.flatnonzero(np.diff(tree, prepend=-1))  # the first node of a tree is its root
-    for d in range(n + 1):
-        if len(level) == 0:
-            break
-        if (depth[level] >= 0).any() or len(np.unique(level)) != len(level):
-            raise ForestFormatError("Each node must be reached once, from the first node of its tree.")
+    n_parents = np.bincount(np.concatenate([left[inner], right[inner], level]), minlength=len(left))
+    depth, d = np.full(len(left), -1), 0
+    while len(level) and n_parents.max() == 1:  # so no node is met again
         depth[level] = d
-        splits = level[left[level] != LEAF]
-        level = np.concatenate([left[splits], right[splits]])
+        splits = level[inner[level]]
+        level, d = np.concatenate([left[splits], right[splits]]), d + 1
     if (depth < 0).any():
         raise ForestFormatError("Each node must be reached once, from the first node of its tree.")
     return np.lexsort((depth, tree))

@@ -29,6 +29,8 @@ def check_against(forest: Forest, predict: Callable[[Any], Any], rows: Rows | No
     with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         expected = np.asarray(predict(rows))
+    if expected.ndim == 2 and expected.shape[1] == 1:  # as CatBoost gives the labels of several classes
+        expected = expected[:, 0]
     got = forest.classes[forest.decide(forest.route(rows))]
     for row, want, have in zip(rows, expected.tolist(), got.tolist(), strict=True):
         if want != have:

@@ -30,6 +30,7 @@ DIABETES = load_diabetes(return_X_y=True)
 SMALL = {"iterations": 15, "depth": 4, "verbose": 0, "thread_count": 1, "allow_writing_files": False, "random_seed": 0}
 FRAME, TARGET = mixed_data()
 NAMES = ["sex", "weight"]
+FOCAL = "Focal:focal_alpha=0.5;focal_gamma=2"
 
 
 def holed(X, seed=0, share=0.1):
@@ -77,7 +78,7 @@ def test_classifiers(data, missing, options):
     proofs_hold(model, tp.Explainer(model), X[70], as_array, n=500)
 
 
-@pytest.mark.parametrize("loss", ["MultiClass", "MultiClassOneVsAll", "Logloss", "CrossEntropy"])
+@pytest.mark.parametrize("loss", ["MultiClass", "MultiClassOneVsAll", "Logloss", "CrossEntropy", FOCAL])
 def test_losses_of_classifiers(loss):
     X, y = IRIS
     model = classifier(X, y if loss.startswith("Multi") else np.minimum(y, 1), loss_function=loss)
@@ -221,8 +222,9 @@ def test_names_of_columns():
 
 def test_in_a_pipeline():
     X, y = IRIS
-    model = make_pipeline(StandardScaler(), catboost.CatBoostClassifier(**SMALL)).fit(X, np.minimum(y, 1))
-    agrees(model, as_array)
+    for target in (np.minimum(y, 1), y):
+        model = make_pipeline(StandardScaler(), catboost.CatBoostClassifier(**SMALL)).fit(X, target)
+        agrees(model, as_array)
 
 
 class Stubborn(catboost.CatBoostClassifier):
@@ -244,6 +246,8 @@ def test_what_is_refused():
         X, np.column_stack([y > 99, y < 200])
     )
     refused(labels, UnsupportedModelError, "loss of a classifier .* Got MultiLogloss")
+    declared = classifier(*IRIS, classes_count=4)
+    refused(declared, UnsupportedModelError, "classes_count=4, and 3 labels")
     counted = classifier(FRAME, TARGET > 140, cat_features=NAMES)
     refused(counted, UnsupportedModelError, "CTR features.*one_hot_max_size", data=FRAME)
     notes = FRAME[["age"]].assign(note=FRAME["sex"] + " " + FRAME["weight"])
