@@ -17,7 +17,7 @@ from treeproof.cli.terminal import say, say_view
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
 from treeproof.model.files import MODELS, load_model
-from treeproof.model.importers import import_model
+from treeproof.model.importers import import_model, needs_data
 from treeproof.oracles import ORACLES
 from treeproof.questions.result import Result
 
@@ -197,9 +197,12 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
         options["missing"] = args.missing or "all"
     if args.constraints:
         options["constraints"] = args.constraints
-    if args.observed:
-        columns = import_model(model, vote=args.vote, output=args.output).columns
-        options |= {"data": [table.row(i, columns) for i in range(len(table.rows))], "domain": "observed"}
+    names = needs_data(model)
+    if args.observed or names:
+        texts = table.texts(names) if names else None
+        columns = import_model(model, vote=args.vote, output=args.output, data=texts).columns
+        options["data"] = [table.row(i, columns) for i in range(len(table.rows))]
+        options["domain"] = "observed" if args.observed else "all"
     return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
 
 

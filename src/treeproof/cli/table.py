@@ -10,6 +10,7 @@ import gzip
 import io
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ class Table:
             self._value(cells[place], column, index)
             for place, column in zip(self._places(columns), columns, strict=True)
         ]
+
+    def texts(self, names: Sequence[str]) -> list[list[str]]:
+        """Return the cells of all rows in these columns, as they are."""
+        places = self._places(tuple(Column(name) for name in names))
+        return [[cells[place] for place in places] for cells in self.rows]
 
     def check(self, index: int) -> None:
         """Raise InputError unless the row exists."""

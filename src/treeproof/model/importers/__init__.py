@@ -70,7 +70,7 @@ def import_model(model: Any, *, vote: Vote | None = None, output: str | int | No
     importers = _importers()
     for importer in importers:
         if importer.takes(model):
-            reads_data = getattr(importer, "READS_DATA", False)
+            reads_data = hasattr(importer, "needs_data")
             found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
             return found
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -89,6 +89,18 @@ def selected(model: Any, output: str | int | None) -> Any:
         raise InputError(f"A forest has one output. Got output={output!r}; leave it out.")
     chosen = import_module(f"{__name__}.outputs").select(model, output)
     return unwrapped(chosen)
+
+
+def needs_data(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's columns if `import_model` needs rows to know its categories; else nothing."""
+    model = unwrapped(model)
+    if isinstance(model, Forest):
+        return ()
+    for importer in _importers():
+        if hasattr(importer, "needs_data") and importer.takes(model):
+            names: tuple[str, ...] = importer.needs_data(model)
+            return names
+    return ()
 
 
 def unwrapped(model: Any) -> Any:

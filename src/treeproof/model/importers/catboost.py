@@ -31,9 +31,6 @@ from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.rows import as_matrix
 
 TAKES = "CatBoost's CatBoostClassifier, CatBoostRegressor, CatBoostRanker and CatBoost"
-READS_DATA = True
-"""`load` takes the rows given as ``data=``: they say how categories are called."""
-
 _TWO_CLASSES = ("Logloss", "CrossEntropy", "Focal")
 _CLASSES = ("MultiClass", "MultiClassOneVsAll")
 _EXPONENTS = ("Poisson", "Tweedie")
@@ -89,6 +86,12 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
     if classifier:
         check_against(forest, lambda rows: model.predict(as_source(forest, rows)))
     return forest
+
+
+def needs_data(model: Any) -> tuple[str, ...]:
+    """Return the names of all columns if the model has categories, whose names must come from data; else nothing."""
+    fitted = model.is_fitted() and model.get_cat_feature_indices()
+    return tuple(_parse(_document(model)).columns) if fitted else ()
 
 
 def from_json(document: Any) -> Forest:

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import treeproof as tp
 from importing import agrees, as_array, as_frame, mixed_data, proofs_hold, refused, sums_agree
+from treeproof.cli import main
 from treeproof.errors import ForestFormatError, InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import load_model
 from treeproof.model.importers import import_model
@@ -261,6 +262,17 @@ def test_the_advice_for_exponents_is_possible(tmp_path):
     model = catboost.CatBoostRegressor(**SMALL, loss_function="Poisson").fit(X, y)
     model.save_model(str(tmp_path / "model.cbm"))
     agrees(catboost.CatBoost().load_model(str(tmp_path / "model.cbm")), as_array)
+
+
+def test_the_command_line_reads_the_names_of_categories_from_the_table(tmp_path, capsys):
+    codes = FRAME.assign(code=np.arange(len(FRAME)) % 3)
+    model = classifier(codes, TARGET > 140, cat_features=[*NAMES, "code"], one_hot_max_size=10)
+    model.save_model(str(tmp_path / "model.cbm"))
+    codes.to_csv(tmp_path / "data.csv", index=False)
+    assert main(["explain", str(tmp_path / "model.cbm"), str(tmp_path / "data.csv"), "--row", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    why = tp.Explainer(model, data=codes).abductive(codes.iloc[4])
+    assert (found["label"], found["features"]) == (why.label, list(why.features))
 
 
 class TestFiles:
