@@ -112,7 +112,15 @@ def _xgboost() -> list[Entry]:
         ('`XGBRegressor(booster="dart")`', _of(regressor, _diabetes, **XGB, booster="dart", rate_drop=0.4), CUTS),
         *(
             (f'`XGBRegressor(objective="{name}")`', _of(regressor, _diabetes, **XGB, objective=name), CUTS)
-            for name in ("reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror")
+            for name in (
+                "reg:absoluteerror",
+                "reg:pseudohubererror",
+                "reg:squaredlogerror",
+                "count:poisson",
+                "reg:gamma",
+                "reg:tweedie",
+                "survival:cox",
+            )
         ),
         (
             '`XGBRegressor(objective="reg:quantileerror")`',
@@ -137,10 +145,6 @@ def _xgboost() -> list[Entry]:
             "`quantile_alpha=[0.1, 0.9]`",
             _of(regressor, _diabetes, **XGB, objective="reg:quantileerror", quantile_alpha=[0.1, 0.9]),
             "one output",
-        ),
-        *(
-            (f'`objective="{name}"`', _of(regressor, _diabetes, **XGB, objective=name), "objective must be one of")
-            for name in ("count:poisson", "reg:gamma", "reg:tweedie")
         ),
         (
             "`XGBClassifier`, an objective of one's own",
@@ -200,8 +204,19 @@ def _lightgbm() -> list[Entry]:
         ),
         *(
             (f'`LGBMRegressor(objective="{name}")`', _of(regressor, _diabetes, **LGB, objective=name), CUTS)
-            for name in ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+            for name in (
+                "regression",
+                "regression_l1",
+                "huber",
+                "fair",
+                "quantile",
+                "mape",
+                "poisson",
+                "gamma",
+                "tweedie",
+            )
         ),
+        ("`LGBMRegressor(reg_sqrt=True)`", _of(regressor, _diabetes, **LGB, reg_sqrt=True), CUTS),
         ('`LGBMRegressor(boosting_type="rf")`', _of(regressor, _diabetes, **LGB, **bagged), CUTS),
         ("`LGBMRanker`", _ranked(lgb.LGBMRanker, **LGB), {"cuts": [0.0]}),
     ]
@@ -211,11 +226,6 @@ def _lightgbm() -> list[Entry]:
             '`LGBMClassifier(objective="multiclassova")`',
             _of(classifier, _iris, **LGB, objective="multiclassova", num_class=3),
             "multiclassova",
-        ),
-        ("`LGBMRegressor(reg_sqrt=True)`", _of(regressor, _diabetes, **LGB, reg_sqrt=True), "without sqrt"),
-        *(
-            (f'`LGBMRegressor(objective="{name}")`', _of(regressor, _diabetes, **LGB, objective=name), f"Got {name}")
-            for name in ("poisson", "gamma", "tweedie")
         ),
         ("`LGBMClassifier`, an objective of one's own", _of(classifier, _cancer, **LGB, objective=_squared), "custom"),
         (

@@ -274,7 +274,7 @@ LINES = [
     ("objective=binary sigmoid:1", "objective=binary sigmoid:nan", "sigmoid"),
     ("objective=binary sigmoid:1", "objective=binary sigmoid:0", "sigmoid"),
     ("objective=binary sigmoid:1", "objective=", "damaged|custom"),
-    ("objective=binary sigmoid:1", "objective=regression sqrt", "without sqrt"),
+    ("objective=binary sigmoid:1", "objective=regression sqrt", "predicts a function of them"),
     ("feature_names=age bmi", "feature_names=bmi", "name and an info"),
     ("feature_names=age bmi", "feature_names=age age", "must differ"),
     ("feature_infos=[", "feature_infos=none [", "name and an info"),

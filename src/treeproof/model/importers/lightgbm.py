@@ -34,6 +34,8 @@ TAKES = "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker and Booster"
 
 _SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg"}
 _TWO_CLASSES = ("binary", "cross_entropy")
+_COUNTS = ("poisson", "gamma", "tweedie")
+_INTENSITY = "cross_entropy_lambda"
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
 _ROUNDS_AT_ONCE = 200
 _UNLISTED = -1  # a category that is in no split
@@ -87,6 +89,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
         check_against(forest, lambda rows: model.predict(source(rows)))
     elif forest.decision.cuts != ():
         check_against(forest, lambda rows: _labels_of(booster.predict(source(rows)), forest))
+    else:
+        check_scores(forest, lambda rows: model.predict(source(rows)), function=link(model))
     return forest
 
 
@@ -96,7 +100,14 @@ def from_text(text: str) -> Forest:
     LightGBM is not needed. ForestFormatError or UnsupportedModelError names what is wrong with any other text.
     """
     try:
-        return _forest(_parse(text), None)
+        parsed = _parse(text)
+        if _score_of(*_objective(parsed.header)) is not None:
+            raise UnsupportedModelError(
+                "A file's objective must predict sums of leaf values, or classes. Got "
+                f"{parsed.header['objective']!r}, which predicts a function of them; load the model with LightGBM, and "
+                "pass it."
+            )
+        return _forest(parsed, None)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
@@ -107,6 +118,15 @@ def probability(model: Any) -> Callable[[float], float] | None:
     """Return the function from the sum to the probability of the second class."""
     name, options = _objective(_parse(_booster(model).model_to_string(num_iteration=1)).header)
     return _link(options) if name in _TWO_CLASSES else None
+
+
+def link(model: Any) -> Function | None:
+    """Return the function from sums to what a regressor predicts; None if that is the sum."""
+    import lightgbm
+
+    if isinstance(model, lightgbm.LGBMClassifier):
+        return None
+    return _score_of(*_objective(_parse(_booster(model).model_to_string(num_iteration=1)).header))
 
 
 def decision(model: Any) -> Function | None:
@@ -191,10 +211,10 @@ def _forest(model: _Model, classes: Any) -> Forest:
         raise ForestFormatError(f"The model must have 1 to 10000 trees per iteration. Got {n_sums}.")
     start = (0.0,) * n_sums
     divisor = max(1.0, len(model.trees) / n_sums) if "average_output" in header else 1.0
-    if name in _SCORES and "sqrt" not in options:
+    if name in _SCORES or (classes is None and _score_of(name, options) is not None):
         labels: Any = np.array(["any score"])
         sums = Sums(start, divisor=divisor, cuts=())
-    elif name == "binary" or (name == "cross_entropy" and classes is not None):
+    elif name in _TWO_CLASSES:
         labels = np.arange(2) if classes is None else classes
         link, largest = _link(options), FLOAT64.largest
         cut = smallest_reaching(lambda s: 1 - link(s) < link(s), -largest, largest, FLOAT64)
@@ -203,10 +223,10 @@ def _forest(model: _Model, classes: Any) -> Forest:
         labels = np.arange(n_sums) if classes is None else classes
         sums = Sums(start, divisor=divisor, softmax=True)
     else:
-        known = [*sorted(_SCORES), "binary", "multiclass", "cross_entropy (of a classifier)"]
+        known = sorted([*_SCORES, *_TWO_CLASSES, "multiclass", *_COUNTS, _INTENSITY])
         got = header.get("objective", "a custom one, whose predictions are no probabilities")
-        raise UnsupportedModelError(f"The objective must be one of {known}, without sqrt. Got {got}.")
-    if n_sums != (len(labels) if name == "multiclass" else 1) or (name in _TWO_CLASSES and len(labels) != 2):
+        raise UnsupportedModelError(f"The objective must be one of {known}. Got {got}.")
+    if n_sums != (len(labels) if name == "multiclass" else 1) or (sums.cuts and len(labels) != 2):
         raise UnsupportedModelError(
             f"There must be one sum for two classes, or one for each of several. Got {n_sums} for {len(labels)} "
             f"classes, objective {name}."
@@ -414,18 +434,48 @@ def _bits(tree: dict[str, str], place: float) -> set[int]:
     return {32 * w + bit for w, word in enumerate(chosen) for bit in range(32) if word >> bit & 1}
 
 
+def _score_of(name: str, options: dict[str, str]) -> Function | None:
+    """Return the function from sums to scores of an objective; None if scores are sums, or there are none."""
+    if name in _COUNTS:
+        return _exponential
+    if name == "cross_entropy":
+        return _logistic
+    if name == _INTENSITY:
+        return _softplus
+    return _signed_square if name == "regression" and "sqrt" in options else None
+
+
+def _exponential(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    # By the C library, number by number, as LightGBM does it; numpy has its own way.
+    return np.array([_power(total) for total in totals.tolist()])
+
+
+def _logistic(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.array([1.0 / (1.0 + _power(-total)) for total in totals.tolist()])
+
+
+def _softplus(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.array([math.log1p(_power(total)) for total in totals.tolist()])
+
+
+def _signed_square(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.abs(totals) * totals)
+
+
+def _power(total: float) -> float:
+    try:
+        return math.exp(total)
+    except OverflowError:
+        return math.inf
+
+
 def _link(options: dict[str, str]) -> Callable[[float], float]:
     steepness = float(options.get("sigmoid", 1))
     if not 1e-300 < steepness < math.inf:
         raise ForestFormatError(f"The objective's sigmoid must be a positive number. Got {steepness}.")
 
-    def link(total: float) -> float:
-        try:
-            return 1.0 / (1.0 + math.exp(-steepness * total))
-        except OverflowError:
-            return 0.0
-
-    return link
+    return lambda total: 1.0 / (1.0 + _power(-steepness * total))
 
 
 def _joined(model: _Model, key: str, kind: type) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:

@@ -46,7 +46,10 @@ _SCORES = (
     "rank:ndcg",
     "rank:map",
 )
-_KNOWN = [_TWO_CLASSES, _RAW, _HINGE, *_CLASSES, *_SCORES]
+_OF_SUMS = ("count:poisson", "reg:gamma", "reg:tweedie", "reg:logistic", "survival:aft", "survival:cox")
+"""Objectives whose predictions are scores too, but a function of sums: e to their power, or a probability."""
+_REGRESSION = (*_SCORES, *_OF_SUMS)
+_KNOWN = [_TWO_CLASSES, _RAW, _HINGE, *_CLASSES, *_REGRESSION]
 
 _LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
 
@@ -70,7 +73,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     refuse_any_vote(vote)
     learner = _fitted(model)
     blank = _blank(learner)
-    start, link = _intercept(blank, learner), _link(blank, learner)
+    start, link = _intercept(blank, learner), _Transform(blank, learner.n_columns)
     if isinstance(model, xgboost.Booster):
         forest = _forest(learner, start, link)
 
@@ -84,6 +87,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
         check_scores(forest, lambda rows: model.predict(source(rows), output_margin=True))
         if forest.decision.cuts != ():
             check_against(forest, lambda rows: _labels_of(model.predict(source(rows)), learner))
+        elif learner.objective in _OF_SUMS:
+            check_scores(forest, lambda rows: model.predict(source(rows)), function=link)
         return forest
     # An estimator predicts without a DMatrix: for DART, that removes the intercept from what it had been added to.
     forest = _forest(learner, start, link, isinstance(model, xgboost.XGBClassifier), rebase=True)
@@ -91,6 +96,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
     check_scores(forest, lambda rows: model.predict(decoded(forest, rows, learner.labelled), output_margin=True))
     if forest.decision.cuts != ():
         check_against(forest, lambda rows: model.predict(decoded(forest, rows, learner.labelled)))
+    elif learner.objective in _OF_SUMS:
+        check_scores(forest, lambda rows: model.predict(decoded(forest, rows, learner.labelled)), function=link)
     return forest
 
 
@@ -101,6 +108,11 @@ def from_json(document: Any) -> Forest:
     """
     try:
         learner = _read(document)
+        if learner.objective in _OF_SUMS:
+            raise UnsupportedModelError(
+                "A file's objective must predict sums of leaf values, or classes. Got "
+                f"{learner.objective!r}, which predicts a function of them; load the model with XGBoost, and pass it."
+            )
         return _forest(learner, _start(learner), _sigmoid)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
@@ -113,8 +125,19 @@ def probability(model: Any) -> Callable[[float], float] | None:
     learner = _fitted(model)
     if learner.objective != _TWO_CLASSES:
         return None
-    link = _link(_blank(learner), learner)
-    return lambda total: float(link(np.array([total]))[0])
+    transform = _Transform(_blank(learner), learner.n_columns)
+    return lambda total: float(transform(np.array([total]))[0])
+
+
+def link(model: Any) -> Function | None:
+    """Return the function from sums to what a regressor predicts; None if that is the sum."""
+    import xgboost
+
+    booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
+    if json.loads(booster.save_config())["learner"]["objective"]["name"] not in _OF_SUMS:
+        return None
+    learner = _fitted(model)
+    return _Transform(_blank(learner), learner.n_columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +180,7 @@ def _fitted(model: Any) -> _Learner:
     if isinstance(model, xgboost.Booster):
         return learner
     classifier = isinstance(model, xgboost.XGBClassifier)
-    if classifier == (learner.objective in _SCORES) or callable(model.objective):
+    if classifier == (learner.objective in _REGRESSION) or callable(model.objective):
         raise UnsupportedModelError(
             f"The objective must fit the model. Got a {type(model).__name__} with objective {model.objective!r}, "
             f"saved as {learner.objective!r}."
@@ -266,7 +289,7 @@ def _forest(
     learner: _Learner, start: tuple[float, ...], link: Function, classifier: bool = False, *, rebase: bool = False
 ) -> Forest:
     tree, columns = _trees(learner, start if rebase else None)
-    if learner.objective in _SCORES or (learner.objective == _RAW and not classifier):
+    if learner.objective in _REGRESSION or (learner.objective == _RAW and not classifier):
         labels: Any = np.array(["any score"])
         sums = Sums(start, "float32", cuts=())
     elif learner.objective in _CLASSES:
@@ -471,27 +494,29 @@ def _blank(learner: _Learner) -> Any:
 
 def _intercept(blank: Any, learner: _Learner) -> tuple[float, ...]:
     """Return what each sum starts from, as XGBoost itself computes it."""
-    row = _anything(blank, learner, 1)
+    row = _anything(blank, 1, learner.n_columns)
     return tuple(np.ravel(blank.predict(row, output_margin=True)).astype(float).tolist())
 
 
-def _link(blank: Any, learner: _Learner) -> Function:
-    """Return XGBoost's own function from sums to probabilities."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Transform:
+    """XGBoost's own function from sums to what it predicts: it is given the sums as what to start from."""
 
-    def link(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        matrix = _anything(blank, learner, len(totals))
+    blank: Any
+    n_columns: int
+
+    def __call__(self, totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        matrix = _anything(self.blank, len(totals), self.n_columns)
         matrix.set_base_margin(np.asarray(totals, dtype=np.float32))
-        return np.asarray(blank.predict(matrix))
-
-    return link
+        return np.asarray(self.blank.predict(matrix))
 
 
-def _anything(blank: Any, learner: _Learner, n: int) -> Any:
+def _anything(blank: Any, n_rows: int, n_columns: int) -> Any:
     """Return so many rows, whatever they hold: a blank model does not look at them."""
     import xgboost
     from scipy.sparse import csr_matrix
 
-    empty = csr_matrix((n, learner.n_columns), dtype=np.float32)
+    empty = csr_matrix((n_rows, n_columns), dtype=np.float32)
     return xgboost.DMatrix(empty, feature_names=blank.feature_names, feature_types=blank.feature_types, nthread=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -212,6 +213,33 @@ def test_cross_entropy_of_a_classifier():
     assert explainer.forest.predict(X).tolist() == (probabilities >= 0.7).astype(int).tolist()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": "poisson"},
+        {"objective": "gamma", "boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+        {"objective": "tweedie"},
+        {"objective": "cross_entropy"},
+        {"objective": "cross_entropy_lambda"},
+        {"reg_sqrt": True},
+    ],
+    ids=str,
+)
+def test_predictions_that_are_functions_of_sums(options):
+    X, y = DIABETES
+    model = lgb.LGBMRegressor(**SMALL, **options).fit(X, y / 400)
+    agrees(model, as_array)
+    predicted = model.predict(X)
+    for cut in (predicted[0], np.nextafter(predicted[0], 1), predicted.mean()):
+        explainer = tp.Explainer(model, cuts=[cut])
+        assert (explainer.forest.predict(X) == explainer.forest.classes[1]).tolist() == (predicted >= cut).tolist()
+    proofs_hold(model, explainer, X[0], as_array, n=500)
+    assert tp.Explainer(model).around(X[0], 0.1).abductive(X[0]).label.startswith("within 0.1 of ")
+    with pytest.raises(UnsupportedModelError, match="predicts a function of them; load the model with LightGBM"):
+        from_text(model.booster_.model_to_string())
+    assert pickle.loads(pickle.dumps(explainer)).abductive(X[0]).label == explainer.abductive(X[0]).label
+
+
 def test_early_stopping_predicts_with_the_best_rounds():
     X, y = CANCER
     X = X[:, :4]
@@ -420,9 +448,7 @@ def test_refusals():
     model = lgb.LGBMClassifier(**few, objective="multiclassova", num_class=3).fit(*IRIS)
     refused(model, UnsupportedModelError, "Got multiclassova")
     refused(lgb.LGBMClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "Got a custom one")
-    refused(lgb.LGBMRegressor(**few, objective="poisson").fit(X, y), UnsupportedModelError, "Got poisson")
     refused(lgb.LGBMRegressor(**few, objective="binary").fit(X, y), UnsupportedModelError, "must fit the model")
-    refused(lgb.LGBMRegressor(**few, reg_sqrt=True).fit(X, y), UnsupportedModelError, "without sqrt")
     refused(lgb.LGBMClassifier(**few, pred_early_stop=True).fit(X, y), UnsupportedModelError, "pred_early_stop")
     refused(lgb.LGBMClassifier(**few, sigmoid=0.123456789).fit(X, y), UnsupportedModelError, "'sigmoid'")
     refused(OwnPredict(**few).fit(X, y), UnsupportedModelError, "OwnPredict has its own 'predict'")

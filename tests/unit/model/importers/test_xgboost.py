@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import pickle
 import subprocess
 import sys
 import warnings
@@ -243,7 +244,7 @@ def test_intercept_and_cut_off_without_xgboost_are_the_same():
     rng = np.random.default_rng(0)
     scores = [*rng.random(40), *10.0 ** rng.uniform(-6, -1, 20), 0.5, 0.5 + 2**-24, 0.5 - 2**-25, 1 - 2**-19]
     learner = importer._read(document)
-    link = importer._link(importer._blank(learner), learner)
+    link = importer._Transform(importer._blank(learner), learner.n_columns)
     for score in scores:
         document["learner"]["learner_model_param"]["base_score"] = f"[{np.float32(score)!s}]"
         learner = importer._read(document)
@@ -300,7 +301,6 @@ def test_refusals():
     frame = pd.DataFrame({"c": pd.Categorical(np.where(y, "a", "b")), "x": X[:, 0]})
     model = xgb.XGBClassifier(**few, enable_categorical=True, missing=0).fit(frame, y)
     refused(model, UnsupportedModelError, "With categories, missing values must be NaN. Got missing=0")
-    refused(xgb.XGBRegressor(**few, objective="count:poisson").fit(X, y), UnsupportedModelError, "'count:poisson'")
     refused(xgb.XGBRegressor(**few, objective="binary:logistic").fit(X, y), UnsupportedModelError, "must fit the model")
     refused(xgb.XGBClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "must fit the model")
     refused(OwnPredict(**few).fit(X, y), UnsupportedModelError, "OwnPredict has its own 'predict'")
@@ -475,3 +475,32 @@ def test_raw_sums_and_hinges():
             assert again.score(X).tolist() == booster.predict(xgb.DMatrix(X)).tolist()
             with pytest.raises(UnsupportedModelError, match="depends on the version"):
                 importer.from_json(document)
+
+
+@pytest.mark.parametrize("objective", ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "reg:logistic"])
+def test_predictions_that_are_functions_of_sums(objective):
+    X, y = DIABETES
+    model = xgb.XGBRegressor(**SMALL, objective=objective).fit(holed(X), y / 400)
+    forest = agrees(model, as_array)
+    sums_agree(forest, margins(model))
+    predicted = model.predict(X)
+    for cut in (predicted[0], np.nextafter(predicted[0], np.float32(9)), predicted.mean()):
+        explainer = tp.Explainer(model, cuts=[float(cut)])
+        assert (explainer.forest.predict(X) == explainer.forest.classes[1]).tolist() == (predicted >= cut).tolist()
+    proofs_hold(model, explainer, X[0], as_array, n=500)
+    assert tp.Explainer(model).around(X[0], 0.1).abductive(X[0]).label.startswith("within 0.1 of ")
+    assert import_model(model.get_booster()) == forest
+    with pytest.raises(UnsupportedModelError, match="predicts a function of them; load the model with XGBoost"):
+        importer.from_json(json.loads(model.get_booster().save_raw("json")))
+    assert pickle.loads(pickle.dumps(explainer)).abductive(X[0]).label == explainer.abductive(X[0]).label
+
+
+def test_survival_times():
+    X, y = DIABETES
+    matrix = xgb.DMatrix(X)
+    matrix.set_float_info("label_lower_bound", y)
+    matrix.set_float_info("label_upper_bound", np.where(y > 200, np.inf, y))
+    booster = xgb.train({"objective": "survival:aft", "max_depth": 3, "nthread": 1}, matrix, 8)
+    predicted = booster.predict(xgb.DMatrix(X))
+    explainer = tp.Explainer(booster, cuts=[float(predicted[0])])
+    assert (explainer.forest.predict(X) == explainer.forest.classes[1]).tolist() == (predicted >= predicted[0]).tolist()
