@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn._loss.link import IdentityLink
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE as _NODE
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from treeproof.errors import ForestFormatError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
@@ -73,11 +75,12 @@ def load(model: Any, vote: Vote | None) -> Forest:
         sums=Sums(tuple(start.tolist()), cuts=None if len(start) > 1 else (5e-324,) if classifier else ()),
     )
     named = hasattr(model, "feature_names_in_")
-    check_scores(forest, lambda rows: model._raw_predict(decoded(forest, rows, named)))
-    if classifier:
-        check_against(forest, lambda rows: model.predict(decoded(forest, rows, named)))
-    else:
-        check_scores(forest, lambda rows: model.predict(decoded(forest, rows, named)), function=link(model))
+    with threadpool_limits(1, user_api="openmp"):  # starting threads for each tree takes longer than its few rows
+        check_scores(forest, lambda rows: model._raw_predict(decoded(forest, rows, named)))
+        if classifier:
+            check_against(forest, lambda rows: model.predict(decoded(forest, rows, named)))
+        else:
+            check_scores(forest, lambda rows: model.predict(decoded(forest, rows, named)), function=link(model))
     return forest
 
 
@@ -121,15 +124,16 @@ def _columns(model: Any) -> tuple[list[int], list[Column]]:
 def _trees(model: Any, order: list[int], columns: list[Column]) -> Tree:
     """Return the trees, if their nodes are sound: as for other trees, scikit-learn's own code follows them blindly."""
     predictors = [predictor for stage in model._predictors for predictor in stage]
-    for predictor in predictors:
-        if type(predictor) is not TreePredictor or set(predictor.nodes.dtype.names) - _NODE_FIELDS:
-            raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
+    known = not set(_NODE.names) - _NODE_FIELDS
+    if not known or any(type(p) is not TreePredictor or p.nodes.dtype != _NODE for p in predictors):
+        raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
     if not predictors:
         raise UnsupportedModelError("The model must have at least one tree. Got none.")
     sizes = np.array([len(predictor.nodes) for predictor in predictors])
     roots = np.cumsum(sizes) - sizes
     first = np.repeat(roots, sizes)
-    nodes = np.concatenate([predictor.nodes for predictor in predictors])
+    # As bytes: numpy would compare the fields of each tree with those of the next.
+    nodes = np.concatenate([p.nodes.view(f"V{_NODE.itemsize}") for p in predictors]).view(_NODE)
     leaf, categorical = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
     left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
     place, seen = np.arange(len(nodes)) - first, nodes["feature_idx"]

@@ -103,7 +103,7 @@ def _load_regressor(model: Any, output: int) -> Forest:
         [nodes.with_values(np.concatenate([values[:, output, :1] for values in nodes.values]))],
         classes=np.array(["any score"]),
         columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
-        importances=model.feature_importances_,
+        importances=_importances(model, trees),
         vote="sum",
         sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
     )
@@ -137,7 +137,7 @@ def _flatten(model: Any, trees: list[Any], vote: Vote, output: int) -> Forest:
         [nodes.with_values(_probabilities(nodes, known, output))],
         classes=model.classes_[output] if several else model.classes_,
         columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
-        importances=model.feature_importances_,
+        importances=_importances(model, trees),
         vote=vote,
     )
 
@@ -150,6 +150,15 @@ def _probabilities(nodes: Nodes, n_classes: Sequence[int], output: int) -> Any:
                 f"Every tree must know all {max(n_classes)} classes. Got leaf values of shape {values.shape[1:]}."
             )
     return np.concatenate([values[:, output, : n_classes[output]] for values in nodes.values])
+
+
+def _importances(model: Any, trees: Sequence[Any]) -> Any:
+    """Return the model's own importances: of a forest a mean, for which it would start a job for each tree."""
+    if inspect.getattr_static(model, "feature_importances_") is not BaseForest.__dict__["feature_importances_"]:
+        return model.feature_importances_
+    found = [tree.tree_.compute_feature_importances() for tree in trees if tree.tree_.node_count > 1]
+    mean = np.mean(found, axis=0) if found else np.zeros(model.n_features_in_)
+    return mean / np.sum(mean) if found else mean
 
 
 def _one_of(predicted: Any, output: int) -> Any:
