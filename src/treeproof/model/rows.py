@@ -140,9 +140,21 @@ def as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
             "matrix does not store as missing. Got a sparse matrix; pass X.toarray() if these entries are zeros."
         )
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        _refuse_unknown_codes(X, columns)
         return _from_frame(X, [column.name for column in columns])
     matrix: np.ndarray[Any, Any] = _plain(X)
     return matrix
+
+
+def _refuse_unknown_codes(X: Any, columns: Sequence[Column]) -> None:
+    """Refuse a column of pandas' type category where the model has numbers for categories, and not their labels."""
+    coded = {column.name for column in columns if column.other is not None and column.whole}
+    for name, dtype in zip(X.columns, X.dtypes, strict=True) if coded else ():
+        if str(name) in coded and str(dtype) == "category":
+            raise InputError(
+                f"Column {str(name)!r} must hold whole numbers, as the model compares them: it does not know which "
+                "labels they stand for. Got pandas' type category."
+            )
 
 
 def _from_frame(X: Any, wanted: list[str]) -> np.ndarray[Any, Any]:

@@ -53,8 +53,17 @@ def takes(model: Any) -> bool:
     )
 
 
-def load(model: Any, vote: Vote | None) -> Forest:
-    """Return the forest of a fitted model; its sums and labels are checked against the model's."""
+def needs_data(model: Any) -> tuple[str, ...]:
+    """Return the columns for which data must be given: none. Where it is, it shows how names are written."""
+    return ()
+
+
+def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
+    """Return the forest of a fitted model; its sums and labels are checked against the model's.
+
+    LightGBM turns blanks in names of columns into underscores. If `data` has names that become the model's, they are
+    taken.
+    """
     import lightgbm
 
     refuse_any_vote(vote)
@@ -76,6 +85,9 @@ def load(model: Any, vote: Vote | None) -> Forest:
             raise UnsupportedModelError(f"Predictions must be of all trees, and labels or scores. Got {changes}.")
         if name in (_SCORES if classifier else ("binary", "multiclass")):
             raise UnsupportedModelError(f"The objective must fit the model. Got {name!r} for a {type(model).__name__}.")
+    given = [str(name) for name in getattr(data, "columns", ())]
+    if " ".join(name.replace(" ", "_") for name in given) == parsed.header.get("feature_names"):
+        parsed = replace(parsed, names=given)
     forest = _forest(parsed, classes)
 
     def source(rows: Any) -> Any:
@@ -158,6 +170,7 @@ class _Model:
     trees: list[dict[str, str]]
     parameters: dict[str, str]
     pandas_categories: list[list[Any]]
+    names: list[str]
 
 
 def _read(booster: Any) -> _Model:
@@ -195,7 +208,10 @@ def _parse(text: str) -> _Model:
     for label in [label for labels in categories for label in labels]:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
             raise ForestFormatError(f"Categories must be texts, finite numbers or truth values. Got {label!r}.")
-    return _Model(sections[0], sections[1:], parameters, categories)
+    names = sections[0].get("feature_names", "").split(" ")
+    if names == [f"Column_{j}" for j in range(len(names))]:
+        names = [f"x{j}" for j in range(len(names))]  # it never saw names
+    return _Model(sections[0], sections[1:], parameters, categories, names)
 
 
 def _objective(header: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -231,17 +247,14 @@ def _forest(model: _Model, classes: Any) -> Forest:
             f"There must be one sum for two classes, or one for each of several. Got {n_sums} for {len(labels)} "
             f"classes, objective {name}."
         )
-    names = header["feature_names"].split(" ")
-    if names == [f"Column_{j}" for j in range(len(names))]:
-        names = [f"x{j}" for j in range(len(names))]  # it never saw names
     splits = _splits(model)
-    columns, codes, zeros = _columns(model, names, splits)
+    columns, codes, zeros = _columns(model, splits)
     tree = _trees(model, splits, n_sums, codes, len(columns))
     forest = assemble(
         [tree],
         classes=labels,
         columns=columns,
-        importances=split_counts([tree], len(names)),
+        importances=split_counts([tree], len(columns)),
         vote="sum",
         dtype="float64",
         sums=sums,
@@ -286,11 +299,9 @@ def _splits(model: _Model) -> _Splits:
     return _Splits(counts, feature, parts["decision_type"][1], parts["threshold"][1])
 
 
-def _columns(
-    model: _Model, names: list[str], splits: _Splits
-) -> tuple[list[Column], dict[int, list[int]], frozenset[int]]:
+def _columns(model: _Model, splits: _Splits) -> tuple[list[Column], dict[int, list[int]], frozenset[int]]:
     """Return the columns; the number that LightGBM compares for each category; and where zeros mean missing values."""
-    infos = model.header["feature_infos"].split(" ")
+    names, infos = model.names, model.header["feature_infos"].split(" ")
     if len(infos) != len(names):
         raise ForestFormatError(f"Each column must have a name and an info. Got {len(names)} and {len(infos)}.")
     if ((splits.feature < 0) | (splits.feature >= len(names))).any():

@@ -305,6 +305,9 @@ def test_rows_with_the_names_of_training_where_lightgbm_writes_them_differently(
     shuffled.to_csv(tmp_path / "rows.csv", index=False)
     table = read_table(str(tmp_path / "rows.csv"))
     assert table.row(0, load_model(tmp_path / "model.txt").columns) == X.iloc[0].tolist()
+    named = tp.Explainer(model, data=X)  # which shows what the names were
+    assert named.forest.column_names == tuple(X.columns)
+    assert set(named.abductive(X.iloc[0]).feature_names) <= set(X.columns)
     with pytest.raises(InputError, match="Several columns are called 'petal_width_"):
         explainer.abductive(pd.concat([X, X[["petal width (cm)"]]], axis=1).iloc[[0]])
 

@@ -407,8 +407,10 @@ def test_categories_whose_labels_the_model_does_not_have(onehot, tmp_path):
     for name in ("model.json", "model.ubj"):
         model.save_model(tmp_path / name)
         assert load_model(tmp_path / name) == forest
-    booster = model.get_booster()
-    assert import_model(booster) == forest
+    assert import_model(model.get_booster()) == forest
+    frame = X.set_axis(["x0", "x1", "x2"], axis=1)
+    with pytest.raises(InputError, match="'x0' must hold whole numbers.* Got pandas' type category"):
+        forest.predict(frame)
 
 
 def test_dart():
