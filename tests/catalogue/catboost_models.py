@@ -86,6 +86,12 @@ ENTRIES = [
         options={"data": FRAME},
     ),
     Entry("CatBoost", "`CatBoostRegressor`", _fit("CatBoostRegressor"), options=CUTS),
+    Entry(
+        "CatBoost",
+        '`CatBoostRegressor(loss_function="Poisson")`, or `"Tweedie"`',
+        _fit("CatBoostRegressor", loss_function="Poisson"),
+        options=CUTS,
+    ),
     Entry("CatBoost", "`CatBoostRanker`", _fit("CatBoostRanker"), options={"cuts": [0]}),
     Entry("CatBoost", "`CatBoost`, its sum", _fit("CatBoost"), options=CUTS),
     Entry("CatBoost", "`CatBoostClassifier`, categories without `data=`", _mixed(one_hot_max_size=10), "only hashes"),
@@ -93,9 +99,9 @@ ENTRIES = [
     Entry("CatBoost", "`CatBoostClassifier`, text", _texts, "text features"),
     Entry(
         "CatBoost",
-        '`CatBoostRegressor(loss_function="Poisson")`',
-        _fit("CatBoostRegressor", loss_function="Poisson"),
-        "the sum of the leaves",
+        '`CatBoostRegressor(loss_function="RMSEWithUncertainty")`',
+        _fit("CatBoostRegressor", loss_function="RMSEWithUncertainty"),
+        "one number",
         options=CUTS,
     ),
 ]

@@ -26,6 +26,7 @@ from treeproof.model.columns import LEAF, Column, Label, Rows
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT64, smallest_reaching
 from treeproof.model.forest import Forest
+from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.rows import as_matrix
@@ -69,17 +70,15 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
     )
     require_methods(model, base, ("predict", "_predict", "_base_predict", "_process_predict_input_data"))
     if isinstance(model, catboost.CatBoostRegressor):
-        _refuse_exponents(model._get_default_prediction_type() == "RawFormulaVal", parsed.loss)
+        kind = model._get_default_prediction_type()
+        if kind not in ("RawFormulaVal", "Exponent"):
+            raise UnsupportedModelError(f"A prediction must be one number. Got predictions of the kind {kind}.")
     names, hashes = _names_in(data, parsed, model)
     cut = _SMALLEST
     if classifier and parsed.n_sums == 1 and parsed.threshold is not None:
-        blank, row = _blank(model)
-
-        def second_wins(total: float) -> bool:
-            blank.set_scale_and_bias(1.0, float(total))
-            return bool(blank.predict(row)[0] == parsed.labels[1])
-
-        cut = smallest_reaching(second_wins, -FLOAT64.largest, FLOAT64.largest, FLOAT64)
+        label = _Made.by(model, "Class")
+        second = parsed.labels[1]
+        cut = smallest_reaching(lambda s: label(s)[0] == second, -FLOAT64.largest, FLOAT64.largest, FLOAT64)
     forest = _forest(parsed, classifier, names, hashes, cut)
     # What the core class predicts, for all of them.
     check_scores(forest, lambda rows: catboost.CatBoost.predict(model, as_source(forest, rows)))
@@ -108,7 +107,11 @@ def from_json(document: Any) -> Forest:
                 f"The probability threshold of a file must be CatBoost's own, 0.5. Got {parsed.threshold!r}; load the "
                 "model with CatBoost, and pass it."
             )
-        _refuse_exponents(parsed.loss not in _EXPONENTS, parsed.loss)
+        if parsed.loss in _EXPONENTS:
+            raise UnsupportedModelError(
+                f"The prediction of a file must be the sum of the leaves. Got the loss {parsed.loss}, where it is a "
+                "function of the sum; load the model with CatBoost, and pass it."
+            )
         names, hashes = _names_of_file(parsed)
         return _forest(parsed, classifier, names, hashes, _SMALLEST)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -140,13 +143,17 @@ def probability(model: Any) -> Callable[[float], float] | None:
     parsed = _parse(_document(model))
     if not isinstance(model, catboost.CatBoostClassifier) or parsed.loss not in _TWO_CLASSES:
         return None
-    blank, row = _blank(model)
+    made = _Made.by(model, "Probability")
+    return lambda total: float(made(total)[0][1])
 
-    def link(total: float) -> float:
-        blank.set_scale_and_bias(1.0, float(total))
-        return float(blank.predict_proba(row)[0, 1])
 
-    return link
+def link(model: Any) -> Function | None:
+    """Return the function from sums to what a regressor predicts: CatBoost's own, for the losses of counts."""
+    import catboost
+
+    regressor = isinstance(model, catboost.CatBoostRegressor)
+    exponent = regressor and model._get_default_prediction_type() == "Exponent"
+    return _Made.by(model, "Exponent") if exponent else None
 
 
 def as_source(forest: Forest, rows: Rows) -> Any:
@@ -158,14 +165,6 @@ def as_source(forest: Forest, rows: Rows) -> Any:
         if column.categories is not None:
             table[:, j] = [column.categories[int(code)] for code in rows[:, j]]
     return table
-
-
-def _refuse_exponents(raw: bool, loss: str) -> None:
-    if not raw:
-        raise UnsupportedModelError(
-            f"A prediction must be the sum of the leaves. Got the loss {loss}, where it is a function of it; the sum "
-            "itself can be explained: pass catboost.CatBoost().load_model(file), which predicts it."
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -560,23 +559,39 @@ def _tree(root: Any, splits: _Splits, n_sums: int) -> Tree:
     )
 
 
-def _blank(model: Any) -> tuple[Any, Any]:
-    """Return a classifier that differs from the model in its trees only, one leaf worth 0, and a row for it."""
-    import catboost
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """What CatBoost itself makes of sums: a model without trees is asked, whose bias they are."""
 
-    document = _document(model)
-    parsed = _parse(document)
-    for part in ("oblivious_trees", "trees", "ctr_data"):
-        document.pop(part, None)
-    document["oblivious_trees"] = [{"leaf_values": [0.0], "leaf_weights": [1], "splits": []}]
-    blank = catboost.CatBoostClassifier()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        path.write_text(json.dumps(document), encoding="utf-8")
-        blank.load_model(str(path), format="json")
-    row = np.zeros((1, len(parsed.columns)), dtype=object)
-    row[0, parsed.categories] = "0"
-    return blank, row
+    blank: Any
+    row: Any
+    kind: str
+
+    @classmethod
+    def by(cls, model: Any, kind: str) -> _Made:
+        """Return what a model makes, by the name of CatBoost's prediction type."""
+        import catboost
+
+        document = _document(model)
+        parsed = _parse(document)
+        for part in ("oblivious_trees", "trees", "ctr_data"):
+            document.pop(part, None)
+        document["oblivious_trees"] = [{"leaf_values": [0.0], "leaf_weights": [1], "splits": []}]
+        blank = catboost.CatBoost()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            path.write_text(json.dumps(document), encoding="utf-8")
+            blank.load_model(str(path), format="json")
+        row = np.zeros((1, len(parsed.columns)), dtype=object)
+        row[0, parsed.categories] = "0"
+        return cls(blank, row, kind)
+
+    def __call__(self, totals: Any) -> npt.NDArray[Any]:
+        found = []
+        for total in np.ravel(totals).tolist():
+            self.blank.set_scale_and_bias(1.0, float(total))
+            found.append(self.blank.predict(self.row, prediction_type=self.kind, thread_count=1)[0])
+        return np.array(found)
 
 
 def _whole(value: Any) -> int:

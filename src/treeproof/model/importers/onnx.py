@@ -56,8 +56,8 @@ def takes(model: Any) -> bool:
 def load(model: Any, vote: Vote | None) -> Forest:
     """Return the forest of a model; what it predicts is checked against onnxruntime, if that is installed."""
     refuse_any_vote(vote)
-    graph = _graph(model)
     try:
+        graph = _graph(model)
         forest = _forest(graph)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):

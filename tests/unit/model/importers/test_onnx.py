@@ -314,3 +314,9 @@ class TestRefusals:
     def test_of_damage(self, change):
         with pytest.raises(ForestFormatError):
             import_model(tree_model(**change))
+
+    def test_of_a_cast_to_nothing(self):
+        proto = tree_model()
+        proto.graph.node.append(onnx.helper.make_node("Cast", ["Y"], ["Z"]))
+        proto.graph.output[0].name = "Z"
+        refused(proto, ForestFormatError, "damaged")
