@@ -21,14 +21,14 @@ box in two by one feature. A leaf is closed by one of four reasons:
                   sum over trees of max over leaves (value - payments) + sum over features of max over cells (earnings)
               is at least the value at every point. If that is too little for k to win, k does not win.
   evaluated   Every tree has one value left in the box; the model's own arithmetic on these values gives another label.
-  broken      A rule between features, declared by the person who asked, is broken in the whole box.
+  broken      A declared constraint between features is violated in the whole box.
   listed      The box has few points; each is evaluated.
 
 The witnesses. For each kept feature an input that agrees with the conditions on all other kept features and has another
 label: none of the features can be dropped. If that input lies in the cell next to the condition, it cannot be widened.
 
 The smallest. An input with another label differs from the instance in some features; every set of features that forces
-the label has one of these. So it costs at least as much as the cheapest features that meet all such sets (`_is_met`).
+the label has one of these. So it costs at least as much as the cheapest features that meet all such sets (`is_met`).
 Likewise every change has a feature of each set of features that is proved to force the label.
 
 Exactness. Leaf values are floats, which are fractions of integers; sums and bounds are computed as such. The model adds
@@ -132,12 +132,12 @@ def check(certificate: Any, model: str | Model) -> Checked:
 
 
 def _check(certificate: Any, model: Model) -> Checked:
-    require(certificate["format"] == "treeproof-certificate", "This is no treeproof certificate.")
+    require(certificate["format"] == "treeproof-certificate", "This is not a treeproof certificate.")
     version, claim = certificate["version"], certificate["claim"]
     require(type(version) is int and version == 1, f"The version must be 1, not {version!r}.")
     require(claim in ("minimal", "sufficient", "change"), f"Unknown claim {claim!r}.")
     keys = CHANGE_KEYS if claim == "change" else REASON_KEYS
-    require(set(certificate) == keys, f"Fields that are unknown, or lacking: {sorted(set(certificate) ^ keys)}.")
+    require(set(certificate) == keys, f"Unknown or missing fields: {sorted(set(certificate) ^ keys)}.")
     same = certificate["model"] == model.fingerprint
     require(same, "The certificate is about another model: the fingerprints differ.")
     space = Space(model, certificate["features"], certificate["clauses"])
@@ -252,14 +252,14 @@ def _read_minimum(given: Any, what: str, space: Space) -> tuple[list[int], Any]:
 def _no_cheaper(sets: list[int], costs: list[int], chosen: set[int], space: Space) -> str:
     """Return in words that whatever meets all sets costs at least as much as the chosen features; CheckError if not."""
     total = sum(costs[f] for f in chosen)
-    require(not _is_met(sets, costs, total - 1), "The certificate does not exclude a smaller or cheaper set.")
+    require(not is_met(sets, costs, total - 1), "The certificate does not exclude a smaller or cheaper set.")
     if set(costs) == {1}:
         return "; no smaller set does"
     named = ", ".join(f"{feature.name} {cost}" for feature, cost in zip(space.features, costs, strict=True))
     return f"; no set that costs less than {total} does (costs: {named})"
 
 
-def _is_met(sets: list[int], costs: list[int], budget: int) -> bool:
+def is_met(sets: list[int], costs: list[int], budget: int) -> bool:
     """Return whether features that cost at most so much meet all sets, each given as bits of features."""
     todo = [(sets, budget)]
     for _ in range(MOST_STEPS):
@@ -281,11 +281,11 @@ def _is_met(sets: list[int], costs: list[int], budget: int) -> bool:
             if costs[f] <= budget:
                 todo.append(([one & ~without for one in sets if not one >> f & 1], budget - costs[f]))
             without |= 1 << f
-    raise CheckError("It takes too long to find out whether a smaller or cheaper set is excluded.")
+    raise CheckError("Deciding whether a smaller or cheaper set is excluded takes too long.")
 
 
 class Space:
-    """The features, their cells, and the rules between them, as the certificate declares them for a model."""
+    """The features, their cells, and the constraints between them, as the certificate declares them for a model."""
 
     def __init__(self, model: Model, features: Any, clauses: Any) -> None:
         self.model = model
@@ -304,8 +304,8 @@ class Space:
         return int(given)
 
     def by_feature(self, given: Any) -> dict[int, Any]:
-        """Return a JSON object whose keys are features, each in its digits."""
-        require(all(str(int(key)) == key for key in given), f"Keys must be features, not {sorted(given)}.")
+        """Return a JSON object whose keys are indices of features."""
+        require(all(str(int(key)) == key for key in given), f"Keys must be indices of features, not {sorted(given)}.")
         return {self.index(int(key)): value for key, value in given.items()}
 
     def mask(self, f: int, given: Any) -> int:
@@ -321,11 +321,11 @@ class Space:
         row = [self.model.value(column, value) for column, value in enumerate(given)]
         at = [feature.cell(row) for feature in self.features]
         kept = all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
-        require(kept, f"{what} breaks a rule between features.")
+        require(kept, f"{what} violates a constraint between features.")
         return row, at
 
     def declared(self) -> list[str]:
-        """Return in words how the space is narrower than what the model takes."""
+        """Return in words how the space is restricted, compared with what the model takes."""
         alike: dict[str, list[str]] = {}
         for feature in self.features:
             for words in feature.declared(self.model):
@@ -334,14 +334,14 @@ class Space:
         limits = [
             f"{'every feature' if len(names) == every else ', '.join(names)}: {words}" for words, names in alike.items()
         ]
-        rules = (" or ".join(self.features[f].text(cells) for f, cells in clause) for clause in self.clauses)
-        return limits + [f"always {rule}" for rule in rules]
+        constraints = (" or ".join(self.features[f].text(cells) for f, cells in clause) for clause in self.clauses)
+        return limits + [f"always {constraint}" for constraint in constraints]
 
 
 def fingerprint(text: str) -> str:
-    """Return what identifies a model: the SHA-256 of its JSON, but for what says that a column's numbers are dates.
+    """Return what identifies a model: the SHA-256 of its JSON without the marks of date columns.
 
-    That says how rows are written, not what the model does. No text inside the JSON can hold the quotes of it.
+    A mark says how rows are written, not what the model does. No text inside the JSON can hold its quotes.
     """
     return hashlib.sha256(text.replace(',"date":true', "").encode()).hexdigest()
 
@@ -356,7 +356,7 @@ class Model:
         version = document["version"]
         require(type(version) is int and version in (1, 2), f"The model's version must be 1 or 2, not {version!r}.")
         keys = MODEL_KEYS if version == 1 else MODEL_KEYS | NEW_MODEL_KEYS
-        require(set(document) == keys, f"The model has fields unknown, or lacking: {sorted(set(document) ^ keys)}.")
+        require(set(document) == keys, f"The model has unknown or missing fields: {sorted(set(document) ^ keys)}.")
         self.vote: str = document["vote"]
         require(set(document["classes"]) == {"dtype", "labels"}, "Classes have a dtype and labels.")
         self.classes: list[Any] = document["classes"]["labels"]
@@ -417,7 +417,7 @@ class Model:
         require(0 < self.divisor < math.inf and type(self.softmax) is bool, "Sums must be divided by a number.")
         if self.cuts is not None:
             ascend = all(a < b for a, b in itertools.pairwise([-math.inf, *self.cuts, math.inf]))
-            require(ascend and len(self.cuts) == self.n_classes - 1 and not self.softmax, "Cuts must part the classes.")
+            require(ascend and len(self.cuts) == self.n_classes - 1 and not self.softmax, "Cuts must split classes.")
 
     def _check_trees(self) -> None:
         n = len(self.feature)
@@ -435,7 +435,7 @@ class Model:
                     require(bare, "A leaf must have no children and no subset.")
                     continue
                 for child in (self.left[node], self.right[node]):
-                    require(node < child < end, "A child must lie behind its parent, in the same tree.")
+                    require(node < child < end, "A child must come after its parent, in the same tree.")
                     parents[child] += 1
                 values = self.columns[column]["categories"]
                 require((values is not None) == (self.subset[node] >= 0), "Sets are for categorical columns only.")
@@ -668,7 +668,7 @@ class Feature:
         return " or ".join([*parts, f"{self.name} is missing"] if missing else parts)
 
     def declared(self, model: Model) -> list[str]:
-        """Return in words how the values are fewer than those that the model takes."""
+        """Return in words how the values are restricted, compared with what the model takes."""
         about, words = model.columns[self.columns[0]], []
         if self.points:
             every = about["categories"] is not None and len(self.points) == len(about["categories"])
@@ -781,8 +781,8 @@ class Proof:
             box = parts.pop()
             (step,) = self._take(1)
             if step in (ORDERED, SET):
-                f, first = self._read_split(step)
-                parts += [_within(box, f, ~first), _within(box, f, first)]
+                f, first = self.read_split(step)
+                parts += [within(box, f, ~first), within(box, f, first)]
                 continue
             require(step in LENGTHS, f"Unknown step {step}.")
             numbers = self._take(LENGTHS[step])
@@ -799,11 +799,11 @@ class Proof:
             elif step == LISTED:
                 require(rival not in self._labels(box), f"A point of a listed box has the label {rival}.")
             else:
-                require(0 <= numbers[0] < len(self.clauses), "A leaf names a rule that there is not.")
+                require(0 <= numbers[0] < len(self.clauses), "A leaf names a constraint that does not exist.")
                 broken = all(not box[f] & cells for f, cells in self.clauses[numbers[0]])
-                require(broken, "A rule is not broken in a whole box.")
+                require(broken, "A constraint is not violated in a whole box.")
 
-    def _read_split(self, step: int) -> tuple[int, int]:
+    def read_split(self, step: int) -> tuple[int, int]:
         """Return the feature of a split, and the cells of its first part as bits."""
         (f,) = self._take(1)
         require(0 <= f < len(self.features), "A split must be on one of the features.")
@@ -836,17 +836,17 @@ class Proof:
         values = self.model.values
         found = [[values[node] for node, _ in self._reached(box, root, {})] for root in self.model.roots]
         alone = all(value == of_tree[0] for of_tree in found for value in of_tree)
-        require(alone, "A box is said to leave every tree one value, but one has several.")
+        require(alone, "A box must leave every tree one value, but one has several.")
         return self.model.decide([of_tree[0] for of_tree in found])
 
     def _labels(self, box: list[int]) -> set[int]:
-        """Return the labels of all points of a box that keep the rules."""
+        """Return the labels of all points of a box that satisfy the constraints."""
         key = tuple(box)
         if key not in self._listed:
             require(math.prod(map(int.bit_count, box)) <= MOST_POINTS, "A box has too many points to be listed.")
             points = itertools.product(*map(_bits, box))
-            rules = self.clauses
-            allowed = (at for at in points if all(any(cells >> at[f] & 1 for f, cells in rule) for rule in rules))
+            clauses = self.clauses
+            allowed = (at for at in points if all(any(cells >> at[f] & 1 for f, cells in one) for one in clauses))
             self._listed[key] = {
                 self.model.decide([self._leaf(root, at) for root in self.model.roots]) for at in allowed
             }
@@ -874,14 +874,14 @@ class Proof:
             sides = earning[self.owner[node]].setdefault(self.left_cells[node], [0, 0])
             sides[0] += alpha
             sides[1] += beta
-        earned = sum(_most_earned(box[f], splits) for f, splits in enumerate(earning)) * self.price
+        earned = sum(most_earned(box[f], splits) for f, splits in enumerate(earning)) * self.price
         # Sums over pure leaves alone are numbers of votes, also where other leaves are rounded.
-        votes = self.model.vote != "sum" and self._falls_short(best, EXACT, earned, winner, loser)
-        return votes or self._falls_short(best, ROUNDED, earned, winner, loser)
+        votes = self.model.vote != "sum" and self.falls_short(best, EXACT, earned, winner, loser)
+        return votes or self.falls_short(best, ROUNDED, earned, winner, loser)
 
-    def _falls_short(self, best: list[list[int | None]], inexact: int, earned: int, winner: int, loser: int) -> bool:
+    def falls_short(self, best: list[list[int | None]], inexact: int, earned: int, winner: int, loser: int) -> bool:
         """Return whether the lead is too small where all leaves are below the kind `inexact`, and surely elsewhere."""
-        plainly, exactly = self._needed(winner, loser, votes=inexact == EXACT)
+        plainly, exactly = self.needed(winner, loser, votes=inexact == EXACT)
         exact, rounded = [_most(kinds[:inexact]) for kinds in best], [_most(kinds[inexact:]) for kinds in best]
         all_exact = [value for value in exact if value is not None]
         if len(all_exact) == len(best) and sum(all_exact) + earned >= exactly:
@@ -905,7 +905,7 @@ class Proof:
                 self._leads[winner, loser] = [times * (v[winner] - v[loser]) for v in self.model.whole]
         return self._leads[winner, loser]
 
-    def _needed(self, winner: int, loser: int, votes: bool) -> tuple[Fraction, Fraction]:
+    def needed(self, winner: int, loser: int, votes: bool) -> tuple[Fraction, Fraction]:
         """Return a lead below which the winner does not win, and one that holds for exact sums; both scaled.
 
         An equal lead wins if the winner comes first; otherwise it takes one step more. Exact sums move in steps: votes,
@@ -927,7 +927,7 @@ class Proof:
         return times * plainly * scale, times * exactly * scale
 
 
-def _within(box: list[int] | None, f: int, cells: int) -> list[int] | None:
+def within(box: list[int] | None, f: int, cells: int) -> list[int] | None:
     """Return the part of a box where a feature is in these cells; None if it has no points."""
     if box is None or not box[f] & cells:
         return None
@@ -938,7 +938,7 @@ def _most(values: list[int | None]) -> int | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _most_earned(cells: int, splits: dict[int, list[int]]) -> int:
+def most_earned(cells: int, splits: dict[int, list[int]]) -> int:
     """Return the most that one of the cells earns; a split pays one sum if the cell goes left, else another."""
     if not splits:
         return 0
@@ -1004,10 +1004,10 @@ def _at(place: int) -> float:
 
 
 def parse(text: str | bytes) -> Any:
-    """Return the JSON in a text, in which no key may come twice."""
+    """Return the JSON in a text, in which no key may occur twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        require(len(dict(pairs)) == len(pairs), "A key comes twice.")
+        require(len(dict(pairs)) == len(pairs), "A key occurs twice.")
         return dict(pairs)
 
     def refuse(name: str) -> None:

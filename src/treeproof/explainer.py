@@ -93,7 +93,7 @@ class Explainer:
     confidence
         For a classifier: explain its class if that has at least this probability, else the label ``"uncertain"``.
     cuts
-        For a regressor: explain in which of the ranges, parted by these values, its score lies. See also `around`.
+        For a regressor: explain in which of the ranges, separated by these values, its score lies. See also `around`.
     data
         Rows as the model takes them; needed for ``domain="observed"``, and for CatBoost models with categories, which
         do not know how these are called.

@@ -1,6 +1,6 @@
 """z3 as an oracle: the SMT encoding of Izza and Marques-Silva (IJCAI 2021, section 4), and its SMT-LIB text.
 
-The text is the encoding: z3 reads the same rules that `to_smtlib` writes. The cell of feature f is ``xf``. A
+The text is the encoding: z3 reads the same assertions that `to_smtlib` writes. The cell of feature f is ``xf``. A
 claim names one class, and is violated when another class beats it (`Stays`) or when it beats all others
 (`Never`). For each other class k, ``mt_k`` is the margin in tree t of the one that has to win over the one
 that has to lose:
@@ -8,9 +8,9 @@ that has to lose:
     path to a node  =>  mt_k <= the largest difference of their scores at a leaf below the node
     sum of mt_k over t  >=  theta(winner, loser)
 
-At a leaf, the first line is the paper's rule for a path. Only large sums violate a claim, so no rule needs to
-bound margins from below. The rules of inner nodes follow from those of their leaves; they, and margins in
-place of one sum per class, made queries 2 to 20 times faster.
+At a leaf, the first line is the paper's implication for a path. Only large sums violate a claim, so margins need no
+bound from below. The implications of inner nodes follow from those of their leaves; they, and margins in place of one
+sum per class, made queries 2 to 20 times faster.
 
 With a rounding band, a sum may be smaller by the band where ``near`` holds. That needs a tree t with ``rt``:
 one that reaches a leaf whose values may be rounded when floats are added. A point found there is evaluated
@@ -110,7 +110,7 @@ class SmtOracle:
 class _ClaimSolver:
     """A z3 solver that holds the violation of one claim, and answers queries with that claim.
 
-    Only facts about the forest and this claim are asserted, so they may all stay: the rules, near-ties in
+    Only facts about the forest and this claim are asserted, so they may all stay: its encoding, near-ties in
     which the model does not violate the claim, and ``literal => restriction``. A query assumes its literals,
     and one more for the near-ties, which tells whether its proof needed them.
     """
@@ -126,12 +126,12 @@ class _ClaimSolver:
         self._exact = exact_leaves(forest.source)
         self._context = context
         self._solver = z3.Solver(ctx=context)
-        self._solver.from_string("\n".join([*_declarations(forest), *_rules(forest, claim)]))
-        self._clauses = [z3.Bool(f"rule {c}", context) for c in range(len(forest.clauses))]
+        self._solver.from_string("\n".join([*_declarations(forest), *_encoding(forest, claim)]))
+        self._clauses = [z3.Bool(f"constraint {c}", context) for c in range(len(forest.clauses))]
         declared = {f"x{f}": cell for f, cell in enumerate(self._cells)}
         for literal, clause in zip(self._clauses, forest.clauses, strict=True):
-            text = f"(assert (=> rule {_clause_term(forest, clause)}))"
-            self._solver.add(z3.parse_smt2_string(text, decls=declared | {"rule": literal}, ctx=context))
+            text = f"(assert (=> constraint {_clause_term(forest, clause)}))"
+            self._solver.add(z3.parse_smt2_string(text, decls=declared | {"constraint": literal}, ctx=context))
 
     def decide(self, query: Query) -> Answer:
         assumed = {
@@ -306,11 +306,11 @@ def to_smtlib(
         for cell in range(forest.n_cells[feature]):
             lines.append(f";   {cell}: {_one_line(describe(feature, forest.only(feature, (cell,))))}")
         lines.append(declaration)
-    lines += _rules(forest, query.claim)
+    lines += _encoding(forest, query.claim)
     if forest.clauses:
-        lines.append("; Rules between features.")
+        lines.append("; Constraints between features.")
     for number, clause in enumerate(forest.clauses, start=1):
-        lines.append(f"(assert (! {_clause_term(forest, clause)} :named rule-{number}))")
+        lines.append(f"(assert (! {_clause_term(forest, clause)} :named constraint-{number}))")
     taken: set[str] = set()
     for feature in sorted(restricted(forest, query.domains)):
         domain = query.domains[feature]
@@ -329,8 +329,8 @@ def _declarations(forest: CellForest) -> Iterator[str]:
         yield f"(declare-const x{feature} Int) (assert (<= 0 x{feature} {n_cells - 1}))"
 
 
-def _rules(forest: CellForest, claim: Claim) -> Iterator[str]:
-    """Return the path rules and the vote inequality that together say: some point violates the claim."""
+def _encoding(forest: CellForest, claim: Claim) -> Iterator[str]:
+    """Return the assertions about paths and votes that together say: some point violates the claim."""
     others, duels = _others(forest, claim), _duels(forest, claim)
     best, rounds = _best_margins(forest, duels), _rounding_below(forest)
     for tree, root in enumerate(forest.source.roots.tolist()):

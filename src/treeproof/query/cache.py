@@ -71,7 +71,7 @@ class Cache:
         self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
 
     @cached_property
-    def home(self) -> tuple[Domain, ...]:
+    def own(self) -> tuple[Domain, ...]:
         """The point's own cell of each feature, as a domain."""
         return tuple(self.forest.only(f, (cell,)) for f, cell in enumerate(self.point))
 
@@ -94,7 +94,7 @@ class Cache:
             if not core & ~wanted:
                 self.tally.remembered += 1
                 return entailed
-        domains = tuple(self.home[f] if f in fixed else self.free[f] for f in range(len(self.point)))
+        domains = tuple(self.own[f] if f in fixed else self.free[f] for f in range(len(self.point)))
         answer = self.decide(domains) if self.limited else self._decide(domains)  # without limits there are no holes
         if isinstance(answer, Refuted):
             self._witnesses.append((_mask(self.differences(answer)), answer))

@@ -1,13 +1,16 @@
-"""What differs between two rows, in words."""
+"""What differs between two rows, in words, and what results that show such a change have in common."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from treeproof.model.columns import Rows
+from treeproof.model.columns import Label, Rows, Value
+from treeproof.questions.result import Line, Result, Scales, lines_of
 from treeproof.space.space import Space
 
 
@@ -30,6 +33,42 @@ class Changed:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.before} -> {self.after}"
+
+
+class ChangeResult(Result):
+    """A result that shows an input with another label, if there is one: what changes, and what is proved about it."""
+
+    __slots__ = ()
+
+    label: Label
+    witness: tuple[Value, ...] | None
+    witness_label: Label | None
+    changes: tuple[Changed, ...]
+    target: Label | None
+    instance: tuple[Value, ...]
+    _scales: Scales | None
+
+    @property
+    def title(self) -> str:
+        """The label that the change gives, or that there is no such change."""
+        if self.witness is None:
+            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
+        return f"{self.witness_label} instead of {self.label}, if"
+
+    @property
+    def lines(self) -> list[Line]:
+        """The changes, and what is proved about them."""
+        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
+
+    @abstractmethod
+    def _claim(self) -> str:
+        """Return what is proved, in sentences."""
+
+    def plot(self, data: Any = None, ax: Any = None) -> Any:
+        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
+        from treeproof.show import plots
+
+        return plots.changes(self, data, ax)
 
 
 def changes_between(

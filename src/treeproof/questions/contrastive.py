@@ -18,11 +18,10 @@ from treeproof.query.cache import Cache
 from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
-from treeproof.questions.changes import Changed
+from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.costs import FeatureCosts
 from treeproof.questions.moves import Moves, as_float, make_moves
 from treeproof.questions.result import (
-    Line,
     Result,
     Role,
     Scales,
@@ -30,7 +29,6 @@ from treeproof.questions.result import (
     at_cost,
     certified,
     is_least,
-    lines_of,
     near_ties,
     no_less,
     perhaps_less,
@@ -45,7 +43,7 @@ Distance = Literal["l1"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Contrastive(Result):
+class Contrastive(ChangeResult):
     """Features whose change alone can give another prediction, with an input that shows it.
 
     `status` is ``"minimum"`` (no other set is smaller, or cheaper if costs were stated), ``"minimal"`` (no proper
@@ -97,18 +95,6 @@ class Contrastive(Result):
         return certified(self._certify, timeout)
 
     @property
-    def title(self) -> str:
-        """The label that the change gives, or that there is no such change."""
-        if self.witness is None:
-            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
-        return f"{self.witness_label} instead of {self.label}, if"
-
-    @property
-    def lines(self) -> list[Line]:
-        """The changes, and what is proved about them."""
-        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
-
-    @property
     def decided(self) -> bool:
         """Whether the features are as few, and their values as close, as was asked for, or none exists."""
         return self.status == "impossible" or (is_least(self) and (self.closest or self.distance is None))
@@ -137,12 +123,6 @@ class Contrastive(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "contrastive", **as_plain(self), **plain_costs(self)}
-
-    def plot(self, data: Any = None, ax: Any = None) -> Any:
-        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
-        from treeproof.show import plots
-
-        return plots.changes(self, data, ax)
 
 
 def find_change(

@@ -15,10 +15,10 @@ from treeproof.query.cache import Cache
 from treeproof.query.context import Context
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
-from treeproof.questions.changes import Changed
+from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.moves import Moves, as_float
 from treeproof.questions.norms import NORMS, NormName
-from treeproof.questions.result import Line, Result, Scales, as_plain, lines_of, near_ties
+from treeproof.questions.result import Scales, as_plain, near_ties
 from treeproof.search.closest import CellCosts, Closest
 
 
@@ -84,7 +84,7 @@ def _result(
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Robustness(Result):
+class Robustness(ChangeResult):
     """The distance within which the prediction is proved constant, and the nearest input found at which it is not.
 
     Every input of the space at a distance below `proved` has the same label (with a `target`: not that label); the
@@ -132,18 +132,6 @@ class Robustness(Result):
         return math.inf if self.nearest_exact is None else -_down(-self.nearest_exact)
 
     @property
-    def title(self) -> str:
-        """The label of the nearest flip found, or that there is none."""
-        if self.witness is None:
-            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
-        return f"{self.witness_label} instead of {self.label}, if"
-
-    @property
-    def lines(self) -> list[Line]:
-        """The changes of the nearest flip found, and the distances."""
-        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
-
-    @property
     def decided(self) -> bool:
         """Whether the distance of the nearest flip is known, or that there is none."""
         return self.status in ("exact", "constant")
@@ -170,12 +158,6 @@ class Robustness(Result):
             plain[name] = None if exact is None else getattr(self, name)
             plain[f"{name}_exact"] = None if exact is None else str(exact)
         return {"kind": "robustness", **plain}
-
-    def plot(self, data: Any = None, ax: Any = None) -> Any:
-        """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
-        from treeproof.show import plots
-
-        return plots.changes(self, data, ax)
 
 
 def _down(value: Fraction) -> float:

@@ -182,7 +182,7 @@ class _Search:
 
     def decide(self, box: Box) -> Answer:
         """Ask about the box, with all other features fixed."""
-        domains = list(self.cache.home)
+        domains = list(self.cache.own)
         for line, stretch in zip(self.lines, box, strict=True):
             domains[line.feature] = line.domain(stretch)
         return self.cache.decide(domains)

@@ -43,7 +43,7 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
         return Widened(found.domains, found.widest, found.clauses)
     clauses: frozenset[int] = frozenset()
     for f in chosen:
-        for cells in _beside(wider[f], forest.n_cells[f]):
+        for cells in beside(wider[f], forest.n_cells[f]):
             # Cells that a witness excludes go, until the others are proved.
             while cells:
                 if expired(cache.deadline):
@@ -61,7 +61,7 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
     return Widened(tuple(wider), True, clauses)
 
 
-def _beside(domain: Domain, n_cells: int) -> list[list[int]]:
+def beside(domain: Domain, n_cells: int) -> list[list[int]]:
     """Return the cells that may join a domain, the nearest first: on each side of a range, or all others of a set."""
     if isinstance(domain, range):
         return [list(range(domain[-1] + 1, n_cells)), list(range(domain[0] - 1, -1, -1))]

@@ -51,10 +51,12 @@ def most_general(cache: Cache, points: Mapping[Cells, int], others: Iterable[Cel
 
     `points` satisfy the claim; each counts as often as it is mapped to. `others` violate it.
     """
-    return _Search(cache, points, others).run()
+    return Search(cache, points, others).run()
 
 
-class _Search:
+class Search:
+    """The search of `most_general`, and what it has found so far: `covered` by the hull of `best`, points by index."""
+
     def __init__(self, cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells]) -> None:
         n = cache.forest.n_features
         self._cache = cache
@@ -63,41 +65,42 @@ class _Search:
         self._points = np.array(list(points), dtype=int).reshape(-1, n)
         self._weights = np.array(list(points.values()), dtype=int)
         self._others = np.array(list(others), dtype=int).reshape(-1, n)
-        self._counterexamples: list[Integers] = []
+        self.counterexamples: list[Integers] = []
         self._proof = Entailed(frozenset())  # the last one
         # Points, by index, whose hull entails the claim, what they weigh, and the constraints that the proof used.
-        self._best = np.array([], dtype=int)
-        self._covered = self._value(self._best)
+        self.best = np.array([], dtype=int)
+        self.covered = self.value(self.best)
         self._clauses: frozenset[int] = frozenset()
         self._bound = int(self._weights.sum())
 
     def run(self) -> Covering:
+        """Return the best box, or at the deadline the best so far."""
         try:
             self._search()
-            self._bound = self._covered
+            self._bound = self.covered
         except TimeoutError:
             pass
-        return Covering(self._hull(self._best), self._covered, self._bound, self._clauses)
+        return Covering(self.hull(self.best), self.covered, self._bound, self._clauses)
 
     def _search(self) -> None:
         """Find the best hull and prove that there is no better one; TimeoutError when the deadline comes first."""
-        alive = self._screen()
+        alive = self.screen()
         self._bound = int(self._weights[alive].sum())
         kept = alive
-        for counterexample in self._counterexamples:
-            kept = self._give_up(kept, counterexample)
-        self._improve(kept)
-        with _Choice(self._cache, self._points[alive], self._weights[alive]) as choice:
+        for counterexample in self.counterexamples:
+            kept = self.give_up(kept, counterexample)
+        self.improve(kept)
+        with Choice(self._cache, self._points[alive], self._weights[alive]) as choice:
             try:
-                for counterexample in self._counterexamples:
+                for counterexample in self.counterexamples:
                     choice.avoid(counterexample)
-                while (chosen := choice.heaviest(above=self._covered)) is not None:
-                    for counterexample in self._improve(alive[chosen]):
+                while (chosen := choice.heaviest(above=self.covered)) is not None:
+                    for counterexample in self.improve(alive[chosen]):
                         choice.avoid(counterexample)
             finally:
                 self._bound = choice.bound
 
-    def _screen(self) -> Integers:
+    def screen(self) -> Integers:
         """Return the points without those that no box covers: a counterexample lies between them and home.
 
         Most of these are found, not all. The farthest points are tried first, since they tell about those between.
@@ -108,56 +111,56 @@ class _Search:
         for i in np.argsort(-np.abs(self._points - self._home).sum(axis=1), kind="stable").tolist():
             if hopeless[i] or coverable[i]:
                 continue
-            counterexample = self._refute(np.array([i]))
+            counterexample = self.refute(np.array([i]))
             if counterexample is not None:
-                hopeless |= self._reach(counterexample, np.arange(len(self._points))).all(axis=1)
+                hopeless |= self.reach(counterexample, np.arange(len(self._points))).all(axis=1)
                 in_a_row = 0
                 continue
-            coverable |= self._inside(self._points, np.array([i]))
+            coverable |= self.inside(self._points, np.array([i]))
             in_a_row += 1
             if in_a_row == _SCREENED:
                 break
         return np.flatnonzero(~hopeless)
 
-    def _improve(self, kept: Integers) -> list[Integers]:
+    def improve(self, kept: Integers) -> list[Integers]:
         """Give points up until the hull of the others entails the claim, and return the counterexamples on the way."""
         met = []
-        while (counterexample := self._refute(kept)) is not None:
+        while (counterexample := self.refute(kept)) is not None:
             met.append(counterexample)
-            kept = self._give_up(kept, counterexample)
-        value = self._value(kept)
-        if value > self._covered:
-            self._best, self._covered, self._clauses = kept, value, self._proof.clauses
+            kept = self.give_up(kept, counterexample)
+        value = self.value(kept)
+        if value > self.covered:
+            self.best, self.covered, self._clauses = kept, value, self._proof.clauses
         return met
 
-    def _give_up(self, kept: Integers, counterexample: Integers) -> Integers:
+    def give_up(self, kept: Integers, counterexample: Integers) -> Integers:
         """Return the points without those that go as far as the counterexample in the feature where that costs least.
 
         All of them, if their hull does not hold it.
         """
-        reach = self._reach(counterexample, kept)
+        reach = self.reach(counterexample, kept)
         if not reach.any(axis=0).all():
             return kept
         away = np.flatnonzero(counterexample != self._home)
         cheapest = away[np.argmin(self._weights[kept] @ reach[:, away])]
         return kept[~reach[:, cheapest]]
 
-    def _refute(self, kept: Integers) -> Integers | None:
+    def refute(self, kept: Integers) -> Integers | None:
         """Return a counterexample in the hull of these points, or None if there is none; or TimeoutError."""
         if expired(self._cache.deadline):
             raise TimeoutError
-        inside = self._others[self._inside(self._others, kept)]
+        inside = self._others[self.inside(self._others, kept)]
         if len(inside):
-            return self._learn(inside[np.argmin((inside != self._home).sum(axis=1))])
-        answer = self._cache.decide(self._hull(kept))
+            return self.learn(inside[np.argmin((inside != self._home).sum(axis=1))])
+        answer = self._cache.decide(self.hull(kept))
         if isinstance(answer, Unknown):
             raise TimeoutError
         if isinstance(answer, Refuted):
-            return self._learn(np.array(answer.witness))
+            return self.learn(np.array(answer.witness))
         self._proof = answer
         return None
 
-    def _learn(self, point: Integers) -> Integers:
+    def learn(self, point: Integers) -> Integers:
         """Return the counterexample moved towards home, one feature after the other; by halving, not step by step."""
         near = point.tolist()
         for f in np.argsort(-np.abs(point - self._home), kind="stable").tolist():
@@ -174,21 +177,21 @@ class _Search:
                 else:
                     bad = near[f]
             near[f] = good
-        self._counterexamples.append(np.array(near))
-        return self._counterexamples[-1]
+        self.counterexamples.append(np.array(near))
+        return self.counterexamples[-1]
 
     def _violates(self, point: list[int]) -> bool:
         cache = self._cache
         label = cache.oracle.label if isinstance(cache.oracle, Labels) else cache.forest.label
         return cache.forest.allows(point) and violates(cache.claim, label(point))
 
-    def _reach(self, target: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
+    def reach(self, target: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return per point and feature whether the point goes as far from home as the target, on its side."""
         points = self._points[kept]
         beyond = np.where(target > self._home, points >= target, points <= target)
         return (target == self._home) | np.where(self._ordered, beyond, points == target)
 
-    def _hull(self, kept: Integers) -> tuple[Domain, ...]:
+    def hull(self, kept: Integers) -> tuple[Domain, ...]:
         """Return the smallest domains that hold home and these points."""
         points = np.vstack([self._points[kept], self._home])
         return tuple(
@@ -198,21 +201,22 @@ class _Search:
             for f, ordered in enumerate(self._ordered)
         )
 
-    def _inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
+    def inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return which of some points lie in the hull of home and points."""
         inside = np.ones(len(points), dtype=bool)
-        for f, domain in enumerate(self._hull(kept)):
+        for f, domain in enumerate(self.hull(kept)):
             if isinstance(domain, range):
                 inside &= (domain[0] <= points[:, f]) & (points[:, f] <= domain[-1])
             else:
                 inside &= np.isin(points[:, f], list(domain))
         return inside
 
-    def _value(self, kept: Integers) -> int:
-        return int(self._weights[self._inside(self._points, kept)].sum())
+    def value(self, kept: Integers) -> int:
+        """Return what the hull of home and points covers."""
+        return int(self._weights[self.inside(self._points, kept)].sum())
 
 
-class _Choice:
+class Choice:
     """The heaviest choice of points whose hull avoids counterexamples; `bound` is proved at any time.
 
     What the hitting sets choose is a point that is lost, or, at no cost, an extent that the hull has: that it goes from
@@ -241,7 +245,7 @@ class _Choice:
                 for near, far in [*pairwise(above), *pairwise(below)]:
                     self._sets.require([near + 1, -(far + 1)])
 
-    def __enter__(self) -> _Choice:
+    def __enter__(self) -> Choice:
         return self
 
     def __exit__(self, *_: object) -> None:

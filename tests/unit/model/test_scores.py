@@ -253,15 +253,16 @@ def test_probabilities_that_cannot_be_followed_are_refused():
 @pytest.mark.parametrize("beside", [-3, 3])
 def test_probabilities_that_waver_at_the_threshold_are_refused(beside):
     """A sum just below the margin must not reach the threshold, and one just above must not fall short of it."""
-    numbers = FLOAT64
 
-    def reaches(total: float, odd: float | None) -> bool:
-        return (total >= 1.0) != (total == odd)
+    def cut(odd: float | None) -> Forest:
+        def probability(total: float) -> float:
+            return 0.75 if (total >= 1.0) != (total == odd) else 0.25
 
-    assert statements._margin(lambda s: reaches(s, None), numbers, "it") == 1.0
-    odd = 1.0 + beside * (2.0**-52 if beside > 0 else 2.0**-53)
-    with pytest.raises(tp.UnsupportedModelError, match="not monotone near it"):
-        statements._margin(lambda s: reaches(s, odd), numbers, "it")
+        return statements.cut_probability(boosted(2, cuts=True), 0.5, probability)
+
+    assert cut(None).decision.cuts == (1.0,)
+    with pytest.raises(tp.UnsupportedModelError, match=r"not monotone near a probability of 0\.5"):
+        cut(1.0 + beside * (2.0**-52 if beside > 0 else 2.0**-53))
 
 
 def test_the_ends_of_statements():
@@ -280,7 +281,9 @@ def test_the_ends_of_statements():
     for wrong in (np.inf, -0.5, False, "0", 1j):
         with pytest.raises(tp.InputError, match="distance must be a finite number"):
             statements.around(forest, 1.0, wrong)
-    for number in (0.1, 0.3, 1.0, -2.5):
-        for exact in (Fraction(number), Fraction(number) + Fraction(1, 2**80), Fraction(number) - Fraction(1, 2**80)):
-            found = statements._float_at_least(exact)
-            assert Fraction(found) >= exact > Fraction(math.nextafter(found, -math.inf))
+    for score in (0.1, 0.3, 1.0, -2.5):
+        for within in (0.0, 2.0**-80, 0.1):
+            low, above = statements.around(forest, score, within).decision.cuts
+            least, most = Fraction(score) - Fraction(within), Fraction(score) + Fraction(within)
+            assert Fraction(low) >= least > Fraction(math.nextafter(low, -math.inf))
+            assert Fraction(above) > most >= Fraction(math.nextafter(above, -math.inf))

@@ -510,10 +510,10 @@ def test_sets_are_met_by_as_much_as_enumeration_says(monkeypatch):
         meets = [c for c in range(2**n) if all(c & one for one in sets)]
         least = min((sum(costs[f] for f in range(n) if c >> f & 1) for c in meets), default=None)
         for budget in range(-1, sum(costs) + 1):
-            assert check_module._is_met(sets, costs, budget) == (least is not None and least <= budget)
+            assert check_module.is_met(sets, costs, budget) == (least is not None and least <= budget)
     monkeypatch.setattr(check_module, "MOST_STEPS", 3)
     with pytest.raises(CheckError, match="takes too long"):
-        check_module._is_met([0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000], [1] * 6, 3)
+        check_module.is_met([0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000], [1] * 6, 3)
 
 
 def test_reasons_are_named():
@@ -523,14 +523,14 @@ def test_reasons_are_named():
     rejected({**document, "claim": "minimum"}, model, "Unknown claim 'minimum'")
     rejected({**document, "version": 2}, model, "version must be 1, not 2")
     rejected({**document, "version": True}, model, "version must be 1, not True")
-    rejected({**document, "format": "other"}, model, "no treeproof certificate")
-    rejected({**document, "more": True}, model, r"unknown, or lacking: \['more'\]")
+    rejected({**document, "format": "other"}, model, "not a treeproof certificate")
+    rejected({**document, "more": True}, model, r"Unknown or missing fields: \['more'\]")
     rejected({**document, "model": "0" * 64}, model, "another model")
     rejected({**document, "box": {}, "witnesses": {}}, model, "A bound does not exclude class 1")
     rejected({**document, "box": {"0": [0, 1]}}, model, "A bound does not exclude class 1")
     rejected({**document, "box": {"0": [1]}}, model, "outside the claimed conditions")
     rejected({**document, "box": {"0": []}}, model, "must ascend")
-    rejected({**document, "box": {"00": [0]}}, model, "Keys must be features")
+    rejected({**document, "box": {"00": [0]}}, model, "Keys must be indices of features")
     rejected({**document, "box": {"2": [0]}}, model, "no feature 2")
     rejected({**document, "box": {"0": [0], "1": [0]}}, model, "a witness for each feature")
     rejected({**document, "witnesses": {}}, model, "a witness for each feature")
@@ -541,7 +541,7 @@ def test_reasons_are_named():
     rejected(with_steps(document, EVALUATED), model, "ends too early|must name the class")
     rejected(with_steps(document, RIVAL, 1, EVALUATED, EVALUATED), model, "ends too early|must name the class")
     rejected(with_steps(document, RIVAL, 1, 9), model, "Unknown step 9")
-    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "a rule that there is not")
+    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "a constraint that does not exist")
     rejected(with_steps(document, RIVAL, 1, ORDERED, 0, 1, 0, EVALUATED, EVALUATED), model, "at one of the cells")
     rejected(with_steps(document, RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED), model, "ends too early")
     rejected(with_steps(document, RIVAL, 1, PRICES, 1, 0, 1), model, "must compare")
@@ -674,9 +674,9 @@ def test_a_rule_closes_only_boxes_that_break_it():
     document = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}}
     ruled = with_steps(document, RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED, BROKEN, 0)
     assert "always a <= 0.5" in str(check(ruled, model))
-    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "not broken in a whole box")
-    rejected({**ruled, "instance": ["0x1p+0", "0x0p+0"]}, model, "breaks a rule")
-    rejected({**ruled, "clauses": [[]]}, model, "breaks a rule")
+    rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "not violated in a whole box")
+    rejected({**ruled, "instance": ["0x1p+0", "0x0p+0"]}, model, "violates a constraint")
+    rejected({**ruled, "clauses": [[]]}, model, "violates a constraint")
     rejected({**ruled, "clauses": [[["0", [0]]]]}, model, "no feature '0'")
     rejected({**ruled, "clauses": [[[-1, [0]]]]}, model, "no feature -1")
 

@@ -108,12 +108,12 @@ class TestModels:
         stump = source(build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1]))
         for version in (True, 0, 3, "2", 2.0):
             refused(stump, "version must be 1 or 2", (("version",), version))
-        refused(stump, "fields unknown, or lacking", (("version",), 1))
-        refused(stump, "fields unknown, or lacking", (("more",), 1))
+        refused(stump, "unknown or missing fields", (("version",), 1))
+        refused(stump, "unknown or missing fields", (("more",), 1))
         refused(stump, "JSON of a treeproof Forest", (("format",), "forest"))
         old = {key: value for key, value in stump.items() if key not in checker.NEW_MODEL_KEYS}
         assert Model(json.dumps({**old, "version": 1})).label([0.0]) == 0
-        refused(old, "fields unknown, or lacking")
+        refused(old, "unknown or missing fields")
 
     def test_have_classes_and_columns_that_differ(self):
         forest = source(build_forest([isin("c", ["x"], 0, 1)], columns=[Column("c", ("x", "y")), "a"], classes=[0, 1]))
@@ -148,8 +148,8 @@ class TestModels:
         sums = Sums((0.0,), "float64", cuts=(1.0, 2.0))
         forest = source(build_forest([leaf([1.0])], columns=["a"], classes=[0, 1, 2], vote="sum", sums=sums))
         for cuts in ([2.0, 1.0], [1.0, 1.0], [1.0, math.inf], [-math.inf, 1.0], [1.0], [1.0, 2.0, 3.0], []):
-            refused(forest, "Cuts must part the classes", (("sums", "cuts"), [cut.hex() for cut in cuts]))
-        refused(forest, "Cuts must part the classes", (("sums", "softmax"), True))
+            refused(forest, "Cuts must split classes", (("sums", "cuts"), [cut.hex() for cut in cuts]))
+        refused(forest, "Cuts must split classes", (("sums", "softmax"), True))
 
     def test_have_trees(self):
         trees = [split("a", 0, 0, 1), split("c", 0, 0, 1), isin("d", ["x"], 0, 1)]
@@ -163,7 +163,7 @@ class TestModels:
         for roots in ([0, 6, 3], [0, 3, 3], [1, 3, 6], [0, 0, 6]):
             refused(forest, "The roots must ascend", (("roots",), roots))
         for child in (0, 3, -1):
-            refused(forest, "A child must lie behind its parent", (("left", 0), child))
+            refused(forest, "A child must come after its parent", (("left", 0), child))
         refused(forest, "A leaf must have no children", (("left", 1), 2))
         refused(forest, "A leaf must have no children", (("subset", 1), 0))
         refused(forest, "A leaf must have no children", *(((key, 1), 0) for key in ("left", "right", "subset")))
@@ -459,7 +459,7 @@ class TestCertificates:
         document, model = stump
         for f in (True, 2, -1, 0.0):
             rejected(document, model, f"There is no feature {f}", (("clauses",), [[[f, [0]]]]))
-        rejected(document, model, "Keys must be features", (("box",), {"0": [0], "01": [0]}))
+        rejected(document, model, "Keys must be indices of features", (("box",), {"0": [0], "01": [0]}))
         rejected(document, model, "There is no feature 2", (("box",), {"2": [0]}))
 
     def test_the_instance_keeps_every_condition(self, both):
@@ -471,8 +471,10 @@ class TestCertificates:
     def test_every_rule_is_kept_by_every_input(self, both):
         document, model = both
         kept = [[[0, [1]], [1, [1]]], [[0, [1]]]]
-        rejected(document, model, "The witness of feature 0 breaks a rule", (("clauses",), kept))
-        rejected(document, model, "The instance breaks a rule", (("clauses",), [[[0, [1]]], [[1, [0]], [0, [0]]]]))
+        rejected(document, model, "The witness of feature 0 violates a constraint", (("clauses",), kept))
+        rejected(
+            document, model, "The instance violates a constraint", (("clauses",), [[[0, [1]]], [[1, [0]], [0, [0]]]])
+        )
         weaker = {**document, "claim": "sufficient", "witnesses": {}}
         assert check({**weaker, "clauses": [[[0, [0]], [1, [1]]]]}, model).space == ["always a <= 0 or 0 < b"]
 
@@ -480,9 +482,9 @@ class TestCertificates:
         document, model = stump
         ruled = [(("clauses",), [[[0, [0]], [1, [0]]]]), (("box",), {}), (("witnesses",), {})]
         for closed in ((BROKEN, 0), (ORDERED, 0, 0, 0, EVALUATED, BROKEN, 0)):
-            rejected(document, model, "not broken in a whole box", *ruled, steps(RIVAL, 1, *closed))
+            rejected(document, model, "not violated in a whole box", *ruled, steps(RIVAL, 1, *closed))
         for rule in (-1, 1):
-            rejected(document, model, "a rule that there is not", *ruled, steps(RIVAL, 1, BROKEN, rule))
+            rejected(document, model, "a constraint that does not exist", *ruled, steps(RIVAL, 1, BROKEN, rule))
 
     def test_only_what_is_minimal_is_said_to_be(self, stump, both):
         document, model = stump
@@ -608,7 +610,7 @@ class TestProofs:
         assert [mask for mask in space.left_cells if mask] == [1, 3, 7, 15, 1 << 1 | 1 << 40 | 1 << 69]
 
         def read_split(*given: int) -> tuple[int, int]:
-            return Proof(space, steps(*given)[1])._read_split(SET if len(given) > 3 else ORDERED)
+            return Proof(space, steps(*given)[1]).read_split(SET if len(given) > 3 else ORDERED)
 
         for low, high in itertools.combinations_with_replacement(range(5), 2):
             assert read_split(0, low, high) == (0, sum(1 << c for c in range(low, high + 1)))
@@ -623,7 +625,7 @@ class TestProofs:
         def needed(forest: Forest, winner: int, loser: int, votes: bool) -> tuple[Fraction, Fraction]:
             document, model = certificate(forest, [0])
             proof = Proof(Space(model, document["features"], []), {"unit": -3, "steps": [], "tables": []})
-            plainly, exactly = proof._needed(winner, loser, votes)
+            plainly, exactly = proof.needed(winner, loser, votes)
             return plainly / proof.scale, exactly / proof.scale
 
         for n_classes, n_trees in itertools.product((2, 3), (3, 4)):
@@ -667,7 +669,7 @@ class TestProofs:
                 for c in range(n)
                 if cells >> c & 1
             )
-            assert checker._most_earned(cells, splits) == expected
+            assert checker.most_earned(cells, splits) == expected
 
     def test_a_bound_is_what_it_says(self):
         """The bound of a box, by its formula, is compared with what is needed: just so much, and just too little."""
@@ -721,7 +723,7 @@ class TestProofs:
             proof.model = SimpleNamespace(error=error, cuts=cuts)
             proof.scale = int(rng.integers(1, 3))
             plainly, exactly, earned = rng.integers(-2, 3, 3).tolist()
-            proof._needed = lambda winner, loser, votes, both=(plainly, exactly): both
+            proof.needed = lambda winner, loser, votes, both=(plainly, exactly): both
             inexact = [EXACT, ROUNDED][rng.integers(2)]
             expected = True
             for chosen in itertools.product(*([k for k in range(3) if kind[k] is not None] for kind in best)):
@@ -732,7 +734,7 @@ class TestProofs:
                     expected = False
                 else:
                     expected &= lead < plainly - error * proof.scale * (abs(winner - loser) if cuts else 1)
-            assert proof._falls_short(best, inexact, earned, winner, loser) == expected
+            assert proof.falls_short(best, inexact, earned, winner, loser) == expected
             results.add((expected, error is None, cuts is None))
         assert len(results) == 8
 
@@ -803,7 +805,7 @@ class TestFiles:
 
 def test_parts_of_a_box():
     box = [0b11, 0b101, 0b1]
-    assert checker._within(box, 1, 0b100) == [0b11, 0b100, 0b1]
-    assert checker._within(box, 1, ~0b100) == [0b11, 0b1, 0b1]
-    assert checker._within(box, 1, 0b010) is None
-    assert checker._within(None, 1, 0b111) is None
+    assert checker.within(box, 1, 0b100) == [0b11, 0b100, 0b1]
+    assert checker.within(box, 1, ~0b100) == [0b11, 0b1, 0b1]
+    assert checker.within(box, 1, 0b010) is None
+    assert checker.within(None, 1, 0b111) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import io
 import json
 import re
@@ -20,8 +21,9 @@ FOREST, PATIENT = tp.examples.heart_disease()
 
 
 def subclasses(kind: type) -> set[type]:
+    """The classes below one that can have instances."""
     below = set(kind.__subclasses__())
-    return below.union(*map(subclasses, below)) if below else below
+    return {each for each in below if not inspect.isabstract(each)}.union(*map(subclasses, below))
 
 
 def exhausted(listing: tp.Enumeration) -> tp.Enumeration:

@@ -207,13 +207,13 @@ def test_what_was_widened_until_the_deadline_is_proved(clock):
         order = list(range(forest.n_features))
         ticks = clock()
         cache = remember(forest, point)
-        whole = inflation.widen(cache, cache.home, order)
+        whole = inflation.widen(cache, cache.own, order)
         assert whole.widest
         asked = cache.tally.entailed + cache.tally.refuted
-        last = tuple(map(len, cache.home))
+        last = tuple(map(len, cache.own))
         for looks, answers, once in ways_to_end(ticks.seen, asked):
             clock(looks)
-            found = inflation.widen(remember(forest, point, answers, once), cache.home, order)
+            found = inflation.widen(remember(forest, point, answers, once), cache.own, order)
             assert not found.widest
             assert all(set(a) <= set(b) for a, b in zip(found.domains, whole.domains, strict=True))
             last = tuple(map(len, found.domains))
@@ -221,5 +221,5 @@ def test_what_was_widened_until_the_deadline_is_proved(clock):
 
 
 def test_cells_beside_a_domain_are_the_nearest_first():
-    assert inflation._beside(range(2, 5), 8) == [[5, 6, 7], [1, 0]]
-    assert inflation._beside(frozenset({1, 4}), 6) == [[0, 2, 3, 5]]
+    assert inflation.beside(range(2, 5), 8) == [[5, 6, 7], [1, 0]]
+    assert inflation.beside(frozenset({1, 4}), 6) == [[0, 2, 3, 5]]

@@ -17,7 +17,7 @@ from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Stays
 from treeproof.search import most_general as general
-from treeproof.search.most_general import _Choice, _Search, most_general
+from treeproof.search.most_general import Choice, Search, most_general
 from treeproof.space.domains import Cells
 
 
@@ -116,16 +116,16 @@ def test_a_box_at_the_deadline_is_right_and_its_bound_holds(monkeypatch):
 def test_counterexamples_are_moved_towards_home():
     moved = 0
     for case in cases(25):
-        search = _Search(case.cache(), case.points, case.others)
+        search = Search(case.cache(), case.points, case.others)
         for point in itertools.product(*map(range, case.forest.n_cells)):
             if not case.violates(point):
                 continue
-            near = search._learn(np.array(point)).tolist()
+            near = search.learn(np.array(point)).tolist()
             assert case.violates(tuple(near))
             for f, (a, b, home) in enumerate(zip(near, point, case.home, strict=True)):
                 assert a in (b, home) or (case.forest.ordered[f] and min(b, home) < a < max(b, home))
             moved += near != list(point)
-            assert search._counterexamples[-1].tolist() == near
+            assert search.counterexamples[-1].tolist() == near
     assert moved > 100
 
 
@@ -133,12 +133,12 @@ def test_hulls_and_what_reaches_a_target():
     for case in cases(25):
         if not case.points:
             continue
-        search = _Search(case.cache(), case.points, case.others)
+        search = Search(case.cache(), case.points, case.others)
         every = np.array(list(itertools.product(*map(range, case.forest.n_cells))))
         points, rng = list(case.points), np.random.default_rng(0)
         for _ in range(4):
             kept = np.flatnonzero(rng.random(len(points)) < 0.6)
-            hull = search._hull(kept)
+            hull = search.hull(kept)
             for f, domain in enumerate(hull):
                 cells = {case.home[f], *(points[i][f] for i in kept)}
                 if case.forest.ordered[f]:
@@ -146,12 +146,12 @@ def test_hulls_and_what_reaches_a_target():
                 else:
                     assert domain == frozenset(cells)
             inside = [all(c in d for c, d in zip(p, hull, strict=True)) for p in every.tolist()]
-            assert search._inside(every, kept).tolist() == inside
-            assert search._value(kept) == sum(
+            assert search.inside(every, kept).tolist() == inside
+            assert search.value(kept) == sum(
                 n for p, n in case.points.items() if all(c in d for c, d in zip(p, hull, strict=True))
             )
             target = every[rng.integers(len(every))]
-            for i, row in zip(kept, search._reach(target, kept).tolist(), strict=True):
+            for i, row in zip(kept, search.reach(target, kept).tolist(), strict=True):
                 for f, reaches in enumerate(row):
                     own, goal, home = points[i][f], int(target[f]), case.home[f]
                     if not case.forest.ordered[f]:
@@ -164,20 +164,20 @@ def test_hulls_and_what_reaches_a_target():
 def test_points_are_given_up_where_that_costs_least():
     given_up = 0
     for case in cases(30):
-        search = _Search(case.cache(), case.points, case.others)
+        search = Search(case.cache(), case.points, case.others)
         everything = np.arange(len(case.points))
         for point in itertools.product(*map(range, case.forest.n_cells)):
             if not case.violates(point):
                 continue
             target = np.array(point)
-            kept = search._give_up(everything, target)
-            if not search._inside(target[None, :], everything)[0]:
+            kept = search.give_up(everything, target)
+            if not search.inside(target[None, :], everything)[0]:
                 assert kept.tolist() == everything.tolist()
                 continue
-            reach = search._reach(target, everything)
+            reach = search.reach(target, everything)
             weights = np.array(list(case.points.values()))
             away = [f for f in range(len(point)) if point[f] != case.home[f]]
-            assert not search._inside(target[None, :], kept)[0]
+            assert not search.inside(target[None, :], kept)[0]
             lost = weights.sum() - weights[kept].sum()
             assert lost == min(weights[reach[:, f]].sum() for f in away)
             given_up += 1
@@ -187,8 +187,8 @@ def test_points_are_given_up_where_that_costs_least():
 def test_points_that_no_box_covers_are_left_out():
     fewer = 0
     for case in cases(25):
-        search = _Search(case.cache(), case.points, case.others)
-        alive = set(search._screen().tolist())
+        search = Search(case.cache(), case.points, case.others)
+        alive = set(search.screen().tolist())
         for i, point in enumerate(case.points):
             corners = (
                 range(min(a, b), max(a, b) + 1) if ordered else {a, b}
@@ -204,22 +204,22 @@ def test_screening_asks_about_what_is_open_and_ends_when_many_in_a_row_could_be_
     monkeypatch.setattr(general, "_SCREENED", 2)
     early = 0
     for case in cases(40):
-        search = _Search(case.cache(), case.points, case.others)
+        search = Search(case.cache(), case.points, case.others)
         points, fine, settled = np.array(list(case.points), dtype=int), [], set()
 
-        def refute(kept, real=search._refute, search=search, points=points, fine=fine, settled=settled):
+        def refute(kept, real=search.refute, search=search, points=points, fine=fine, settled=settled):
             assert int(kept[0]) not in settled
             counterexample = real(kept)
             fine.append(counterexample is None)
             if counterexample is None:
-                settled.update(np.flatnonzero(search._inside(points, kept)).tolist())
+                settled.update(np.flatnonzero(search.inside(points, kept)).tolist())
             else:
-                reach = search._reach(counterexample, np.arange(len(points)))
+                reach = search.reach(counterexample, np.arange(len(points)))
                 settled.update(np.flatnonzero(reach.all(axis=1)).tolist())
             return counterexample
 
-        monkeypatch.setattr(search, "_refute", refute)
-        search._screen()
+        monkeypatch.setattr(search, "refute", refute)
+        search.screen()
         pairs = [i for i in range(len(fine) - 1) if fine[i] and fine[i + 1]]
         assert pairs == [len(fine) - 2] or (not pairs and len(settled) == len(points))
         early += len(settled) < len(points)
@@ -235,22 +235,22 @@ def test_a_choice_avoids_counterexamples_and_loses_as_little_as_possible(weights
         weight = rng.integers(1, weights + 1, len(points))
         bad = [p for p in itertools.product(*map(range, case.forest.n_cells)) if case.violates(p)]
         chosen = [bad[i] for i in rng.integers(0, len(bad), 3)] if bad else []
-        search = _Search(case.cache(), case.points, case.others)
+        search = Search(case.cache(), case.points, case.others)
         if not 0 < len(points) <= 8:
             continue
         best = max(
             int(weight[list(kept)].sum())
             for n in range(len(points) + 1)
             for kept in itertools.combinations(range(len(points)), n)
-            if not any(search._inside(np.array([p]), np.array(kept, dtype=int))[0] for p in chosen)
+            if not any(search.inside(np.array([p]), np.array(kept, dtype=int))[0] for p in chosen)
         )
-        with _Choice(case.cache(), points, weight) as choice:
+        with Choice(case.cache(), points, weight) as choice:
             assert choice.bound == weight.sum()
             for point in chosen:
                 choice.avoid(np.array(point))
             found = choice.heaviest(above=best - 1)
             assert weight[found].sum() == best == choice.bound
-            assert not any(search._inside(np.array([p]), found)[0] for p in chosen)
+            assert not any(search.inside(np.array([p]), found)[0] for p in chosen)
             assert choice.heaviest(above=best) is None
         lost += best < weight.sum()
     assert lost > 3
@@ -259,13 +259,13 @@ def test_a_choice_avoids_counterexamples_and_loses_as_little_as_possible(weights
 def test_of_equally_good_boxes_the_first_is_kept():
     compared = 0
     for case in cases(40):
-        search = _Search(case.cache(), case.points, case.others)
-        alone = [i for i in search._screen().tolist() if search._value(np.array([i])) > search._covered]
+        search = Search(case.cache(), case.points, case.others)
+        alone = [i for i in search.screen().tolist() if search.value(np.array([i])) > search.covered]
         for i, j in itertools.combinations(alone, 2):
-            if search._value(np.array([i])) == search._value(np.array([j])):
-                search = _Search(case.cache(), case.points, case.others)
-                assert search._improve(np.array([i])) == search._improve(np.array([j])) == []
-                assert search._best.tolist() == [i]
+            if search.value(np.array([i])) == search.value(np.array([j])):
+                search = Search(case.cache(), case.points, case.others)
+                assert search.improve(np.array([i])) == search.improve(np.array([j])) == []
+                assert search.best.tolist() == [i]
                 compared += 1
     assert compared > 10
 
@@ -273,13 +273,13 @@ def test_of_equally_good_boxes_the_first_is_kept():
 def test_a_known_counterexample_that_changes_least_is_learned_first(monkeypatch):
     learned = []
     for case in cases(60):
-        search = _Search(case.cache(), case.points, case.others)
-        monkeypatch.setattr(search, "_learn", lambda point: learned.append(point.tolist()) or point)
+        search = Search(case.cache(), case.points, case.others)
+        monkeypatch.setattr(search, "learn", lambda point: learned.append(point.tolist()) or point)
         everything = np.arange(len(case.points))
-        inside = [p for p in case.others if search._inside(np.array([p]), everything)[0]]
+        inside = [p for p in case.others if search.inside(np.array([p]), everything)[0]]
         if not inside:
             continue
-        search._refute(everything)
+        search.refute(everything)
         changes = [sum(a != b for a, b in zip(p, case.home, strict=True)) for p in (learned[-1], *inside)]
         assert changes[0] == min(changes)
     assert len(learned) > 10

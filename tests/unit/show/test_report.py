@@ -471,7 +471,7 @@ def test_a_regressor_with_cuts_or_around_its_score(tmp_path, monkeypatch, capsys
     assert run(capsys, "report", "m.json", "d.csv", "--cut", "150", "--row", "0", "1")[0] == 0
     page = read("report.html")
     assert page.says(">= 150")
-    assert page.says("parted at 150.0")
+    assert page.says("split at 150.0")
     assert "d.csv --cut 150" in page.commands[-1]
     assert len(page.commands) == 4  # the model's own file has no cuts, so certificates are not about it
     assert run(capsys, "report", "m.json", "d.csv", "--within", "60", "--row", "0", "1", "--out", "w.html")[0] == 0

@@ -19,10 +19,10 @@ from treeproof.model.columns import Rows
 from treeproof.model.rows import as_row
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
+from treeproof.questions.changes import ChangeResult
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.result import Scales
-from treeproof.questions.robustness import Robustness
 from treeproof.show.plots.axes import (
     SMALL,
     add_key,
@@ -94,7 +94,7 @@ def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | No
     return picture.finish(["proved", "this row"])
 
 
-def changes(result: Contrastive | Robustness, data: Any = None, ax: Axes | None = None) -> Axes:
+def changes(result: ChangeResult, data: Any = None, ax: Axes | None = None) -> Axes:
     """Draw each change that gives another prediction as an arrow on the scale of its feature.
 
     Parameters are as in `explanation`.
