@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOATS, FloatName
 from treeproof.model.forest import Forest
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.oracle import Claim, Never, Query, Stays
+from treeproof.query.oracle import Answer, Claim, Entailed, Never, Query, Refuted, Stays, restricted, violates
 from treeproof.space.declare import declare
 from treeproof.space.domains import Clause, Domain
 
@@ -153,8 +154,26 @@ def holds(forest: CellForest, query: Query) -> bool:
     return _labels(forest).holds(query)
 
 
+def check_answer(forest: CellForest, query: Query, answer: Answer) -> type:
+    """Assert that the answer is that of enumeration, and its core or witness right; return its type."""
+    if isinstance(answer, Entailed):
+        assert answer.core <= restricted(forest, query.domains)
+        relaxed = tuple(d if f in answer.core else forest.full[f] for f, d in enumerate(query.domains))
+        used = forest
+        if forest.clauses:
+            used = replace(forest, clauses=tuple(forest.clauses[c] for c in sorted(answer.clauses)))
+        assert holds(used, Query(relaxed, query.claim))
+    else:
+        assert isinstance(answer, Refuted)
+        assert forest.allows(answer.witness)
+        assert all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
+        assert forest.label(answer.witness) == answer.label
+        assert violates(query.claim, answer.label)
+    return type(answer)
+
+
 def random_clauses(rng: np.random.Generator, forest: CellForest) -> tuple[Clause, ...]:
-    """One to four rules between features, of one to three literals each; perhaps no point keeps them all."""
+    """One to four constraints between features, of one to three literals each; perhaps no point satisfies them all."""
 
     def literal() -> tuple[int, Domain]:
         f = int(rng.choice([f for f, n in enumerate(forest.n_cells) if n > 1]))

@@ -11,7 +11,7 @@ import pytest
 from pysat.formula import CNF
 from pysat.solvers import Solver
 
-from generators import cell_forests, holds, random_forest, random_query
+from generators import cell_forests, check_answer, holds, random_forest, random_query
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import Column
@@ -21,7 +21,7 @@ from treeproof.oracles.encodings.cardinality import CARDINALITIES
 from treeproof.oracles.encodings.solving import SOLVERS, IncrementalSolver, can_be_interrupted
 from treeproof.oracles.sat import SatOracle, to_dimacs
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.oracle import Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
+from treeproof.query.oracle import Entailed, Never, Query, Refuted, Stays, Unknown, fix
 from treeproof.space.declare import declare
 
 pytestmark = pytest.mark.slow
@@ -37,17 +37,7 @@ OPTIONS: list[tuple[dict[str, Any], int]] = [
 
 
 def check(oracle: SatOracle, query: Query) -> type:
-    forest, answer = oracle.forest, oracle.decide(query)
-    if isinstance(answer, Entailed):
-        assert answer.core <= restricted(forest, query.domains)
-        relaxed = tuple(d if f in answer.core else forest.full[f] for f, d in enumerate(query.domains))
-        assert holds(forest, Query(relaxed, query.claim))
-    else:
-        assert isinstance(answer, Refuted)
-        assert all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
-        assert forest.label(answer.witness) == answer.label
-        assert violates(query.claim, answer.label)
-    return type(answer)
+    return check_answer(oracle.forest, query, oracle.decide(query))
 
 
 def hard_forest() -> CellForest:

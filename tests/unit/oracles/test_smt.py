@@ -14,31 +14,18 @@ import numpy as np
 import pytest
 import z3
 
-from generators import cell_forests, holds, random_query
+from generators import cell_forests, check_answer, holds, random_query
 from treeproof.errors import MissingExtraError
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import Column
 from treeproof.model.forest import Forest
 from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.oracle import Answer, Entailed, Never, Query, Refuted, Stays, Unknown, fix, restricted, violates
+from treeproof.query.oracle import Answer, Entailed, Never, Query, Refuted, Stays, Unknown, fix
 from treeproof.query.scores import rounding_error
 from treeproof.space.declare import declare
 
 pytestmark = pytest.mark.slow
-
-
-def check(forest: CellForest, query: Query, answer: Answer) -> None:
-    """The answer is that of enumeration, and its core or witness is right."""
-    if isinstance(answer, Refuted):
-        assert all(cell in domain for cell, domain in zip(answer.witness, query.domains, strict=True))
-        assert forest.label(answer.witness) == answer.label
-        assert violates(query.claim, answer.label)
-        return
-    assert isinstance(answer, Entailed)
-    assert answer.core <= restricted(forest, query.domains)
-    enough = tuple(d if f in answer.core else forest.full[f] for f, d in enumerate(query.domains))
-    assert holds(forest, Query(enough, query.claim))
 
 
 def all_claims(forest: CellForest) -> list[Stays | Never]:
@@ -55,7 +42,7 @@ def test_mean_vote_with_exact_sums_needs_no_band():
         oracle = SmtOracle(forest)
         for claim in all_claims(forest):
             answer = oracle.decide(Query(forest.full, claim))
-            check(forest, Query(forest.full, claim), answer)
+            check_answer(forest, Query(forest.full, claim), answer)
             assert not answer.near_tie
 
 
@@ -72,7 +59,7 @@ def test_sets_of_values():
         for values in itertools.combinations(range(7), n_values):
             for claim in all_claims(forest):
                 query = Query((frozenset(values), forest.full[1]), claim)
-                check(forest, query, oracle.decide(query))
+                check_answer(forest, query, oracle.decide(query))
 
 
 @pytest.mark.parametrize("vote", ["majority", "mean"])
@@ -92,7 +79,7 @@ def test_queries_on_both_sides_of_earlier_ones():
         again = [oracle.decide(query) for query in reversed(queries)][::-1]
         assert [type(answer) for answer in again] == [type(answer) for answer in first]
         for query, answer in zip(queries, again, strict=True):
-            check(forest, query, answer)
+            check_answer(forest, query, answer)
 
 
 # Sums of 0.1, 0.2 and 0.3 depend on their order by one unit in the last place.
@@ -157,7 +144,7 @@ def test_forests_in_which_every_point_is_a_near_tie():
                 point = tuple(int(rng.integers(n)) for n in forest.n_cells)
                 query = Query(fix(forest, point, np.flatnonzero(rng.random(3) < 0.5)), claim)
                 answer = oracle.decide(query)
-                check(forest, query, answer)
+                check_answer(forest, query, answer)
                 outcomes[type(answer), answer.near_tie] += 1
     assert set(outcomes) == {(Entailed, True), (Refuted, True)}
 
@@ -230,7 +217,7 @@ def test_quotients_that_lose_their_last_bits(tiny):
     assert rounding_error(built) > 0
     forest = cells(built)
     for claim in all_claims(forest):
-        check(forest, Query(forest.full, claim), SmtOracle(forest).decide(Query(forest.full, claim)))
+        check_answer(forest, Query(forest.full, claim), SmtOracle(forest).decide(Query(forest.full, claim)))
 
 
 def test_sums_that_overflow():
@@ -271,7 +258,7 @@ def test_a_deadline_in_the_past():
 def test_an_endless_deadline():
     forest = next(cell_forests(1, seed=0))
     query = Query(forest.full, Stays(0), deadline=float("inf"))
-    check(forest, query, SmtOracle(forest).decide(query))
+    check_answer(forest, query, SmtOracle(forest).decide(query))
 
 
 def test_a_hard_query_stops_at_its_deadline_and_the_oracle_can_be_asked_again():
@@ -313,7 +300,7 @@ def test_threads_take_turns():
     for thread in threads:
         thread.join()
     for i, query in enumerate(queries):
-        check(forest, query, answers[i])
+        check_answer(forest, query, answers[i])
 
 
 def test_control_c_ends_a_search():
