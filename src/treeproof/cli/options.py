@@ -106,8 +106,8 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
 
 
 def add_trust(group: Any) -> None:
-    """Add the consent to read a pickle."""
-    group.add_argument("--trust", action="store_true", help="read a pickle file (can execute code)")
+    """Add the consent to read a file that can execute code."""
+    group.add_argument("--trust", action="store_true", help="read a pickle, or unknown types (can execute code)")
 
 
 def add_encoding(parser: argparse.ArgumentParser) -> None:

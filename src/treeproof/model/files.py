@@ -215,14 +215,14 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     Models saved by XGBoost (.json or .ubj) or LightGBM (.txt or .lgb) are returned as a `Forest`, with classes
     0, 1, ..., and those that CatBoost saved as .json with their labels; no library is needed. CatBoost's .cbm is read
     by CatBoost, and .onnx by the package onnx. A pickle (also .joblib) can execute any code when it is read, so it is
-    read only with ``trust=True``.
+    read only with ``trust=True``; a .skops file only if it has types that are not known to be safe.
 
     Parameters
     ----------
     path
         The file; its extension says what it is.
     trust
-        Whether a pickle may be read.
+        Whether the file may execute code: a pickle, or unknown types of a .skops file.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
         with _naming_file(path):
             return onnx.load(content, None)
     if suffix == ".skops":
-        return _load_skops(path)
+        return _load_skops(path, trust)
     if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
@@ -324,16 +324,32 @@ def _load_pickle(path: str | os.PathLike[str]) -> Any:
         raise ForestFormatError(f"{path} must be a pickle that can be read here. Got: {what}.") from error
 
 
-def _load_skops(path: str | os.PathLike[str]) -> Any:
+# Types that a file may have besides those that skops knows. They hold data: making one executes no code of the file.
+# What importers read of them is checked before anything of scikit-learn runs on it.
+_KNOWN_TYPES = frozenset(
+    {
+        "numpy.dtype",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.tree._tree.Tree",
+        "treeproof.model.majority.MajorityForestClassifier",
+    }
+)
+
+
+def _load_skops(path: str | os.PathLike[str], trust: bool) -> Any:
     skops = _skops()
-    ours = {"treeproof.model.majority.MajorityForestClassifier", "sklearn.tree._tree.Tree"}
     try:
-        unknown = [name for name in skops.get_untrusted_types(file=path) if name not in ours]
-        if unknown:
+        found = set(skops.get_untrusted_types(file=path))
+        unknown = sorted(found - _KNOWN_TYPES)
+        if unknown and not trust:
             raise UnsafeFileError(
-                f"{path} must contain only types of scikit-learn and treeproof. It also contains {unknown}."
+                f"{path} has types that are not known to be safe, and reading them can execute code: "
+                f"{', '.join(unknown)}. If you trust its origin, pass trust=True (--trust on the command line)."
             )
-        return skops.load(path, trusted=sorted(ours))
+        return skops.load(path, trusted=sorted(found))
     except (OSError, UnsafeFileError):
         raise
     except Exception as error:  # what skops raises for a damaged file depends on the damage

@@ -13,8 +13,21 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import treeproof as tp
@@ -356,10 +369,30 @@ class TestModels:
             load_model(tmp_path / "model.pkl")
         assert not (tmp_path / "exploded").exists()
 
-    def test_of_unknown_types_in_skops_files_are_refused_by_name(self, tmp_path):
+    def test_of_unknown_types_in_skops_files_are_read_with_consent_only(self, tmp_path):
         save_model(Custom(), tmp_path / "model.skops")
-        with pytest.raises(UnsafeFileError, match="Custom"):
+        with pytest.raises(UnsafeFileError, match=r"not known to be safe.*Custom.*trust=True \(--trust"):
             load_model(tmp_path / "model.skops")
+        assert load_model(tmp_path / "model.skops", trust=True).x == 1
+
+    def test_of_every_kind_go_through_skops_without_consent(self, tmp_path):
+        X, y = IRIS
+        frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 0] > 5.5, "big", "small"))
+        names = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+        columns = make_column_transformer((StandardScaler(), list("abcd")), (names, ["kind"]))
+        models = [
+            GradientBoostingClassifier(n_estimators=2).fit(X, y),
+            HistGradientBoostingClassifier(max_iter=2).fit(X, y),
+            AdaBoostClassifier(n_estimators=2).fit(X, y),
+            BaggingClassifier(n_estimators=2).fit(X, y),
+            IsolationForest(n_estimators=3).fit(X),
+            CalibratedClassifierCV(fitted(), cv=2, ensemble=False).fit(X, y > 1),
+            CalibratedClassifierCV(fitted(), method="isotonic", cv=2, ensemble=False).fit(X, y > 1),
+            make_pipeline(columns, fitted()).fit(frame, y),
+        ]
+        for model in models:
+            save_model(model, tmp_path / "model.skops")
+            assert import_model(load_model(tmp_path / "model.skops")) == import_model(model)
 
     @pytest.mark.parametrize("name", ["model.csv", "model", "model.json.gz", "model.pt"])
     def test_with_another_ending_are_refused(self, name, tmp_path):
