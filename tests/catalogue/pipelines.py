@@ -41,9 +41,12 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     SplineTransformer,
     StandardScaler,
+    TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
 
@@ -250,6 +253,9 @@ def _encoders() -> list[Entry]:
             data=lambda X: X[NAMES].fillna("none"),
         ),
     ]
+    for target in ("auto", "binary"):
+        encoder = TargetEncoder(target_type=target)
+        found.append(_entry(family, f'`TargetEncoder(target_type="{target}")`', columns(names=encoder)))
     return found
 
 
@@ -441,8 +447,36 @@ def _scalers() -> list[Entry]:
         ),
         "`FunctionTransformer()`": FunctionTransformer(),
         "`FunctionTransformer(np.floor)`": FunctionTransformer(np.floor),
+        "`FunctionTransformer(np.clip)`": FunctionTransformer(np.clip, kw_args={"a_min": 30, "a_max": 5000}),
+        '`PowerTransformer(method="yeo-johnson")`': PowerTransformer(),
+        "`PowerTransformer(standardize=False)`": PowerTransformer(standardize=False),
+        "`QuantileTransformer`": QuantileTransformer(n_quantiles=50),
+        '`QuantileTransformer(output_distribution="normal")`': QuantileTransformer(
+            n_quantiles=20, output_distribution="normal"
+        ),
     }
-    found = [_entry(family, name, step, data=lambda X: X[NUMBERS], gaps=False) for name, step in steps.items()]
+    for name in ("sqrt", "log", "log1p", "log2", "log10", "cbrt", "arcsinh"):
+        steps[f"`FunctionTransformer(np.{name})`"] = FunctionTransformer(getattr(np, name))
+    for name in ("exp", "expm1", "exp2", "sinh", "tanh", "arctan"):
+        steps[f"`FunctionTransformer(np.{name})`, scaled"] = make_pipeline(
+            MinMaxScaler(), FunctionTransformer(getattr(np, name)), StandardScaler()
+        )
+    steps['`PowerTransformer(method="box-cox")`'] = PowerTransformer(method="box-cox")
+    steps["several of them"] = make_pipeline(FunctionTransformer(np.log1p), PowerTransformer(), StandardScaler())
+    found = [
+        _entry(family, name, step, data=lambda X: X[["age", "income"]], gaps=False) for name, step in steps.items()
+    ]
+    found += [
+        _entry(
+            family,
+            f"`FunctionTransformer(np.{name})`",
+            FunctionTransformer(getattr(np, name)),
+            data=lambda X: X[NUMBERS],
+            gaps=False,
+            refused=f"FunctionTransformer of {name}",
+        )
+        for name in ("square", "abs", "negative")
+    ]
     mixing: dict[str, Any] = {
         "`PCA`": PCA(2),
         "`PolynomialFeatures`": PolynomialFeatures(),

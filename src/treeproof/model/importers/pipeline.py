@@ -16,7 +16,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from treeproof.model.floats import FLOAT32, FLOAT64, Floats
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function, xgboost
 from treeproof.model.importers.pieces import Pieces, unfold
+from treeproof.model.importers.rough import shifted, tried, twin
 from treeproof.model.importers.selfcheck import boundary_rows, check_against, check_scores
 from treeproof.model.importers.sklearn import require_fitted, sequential
 from treeproof.model.importers.steps import Source, Stage, follow, is_idle
@@ -41,6 +42,8 @@ from treeproof.model.rows import is_missing
 TAKES = "scikit-learn's Pipeline that ends in one of these"
 
 _ROWS_AT_ONCE = 10_000
+_MOST_AT_ONCE = 200_000
+_MOST_TRIED = 1_000_000
 
 
 def takes(model: Any) -> bool:
@@ -174,15 +177,15 @@ class _Route:
             rows: Rows = made.astype(self.inner.floats.dtype)
         return np.clip(rows, -self.inner.floats.largest, self.inner.floats.largest) if clipped else rows
 
-    def made(self, given: Mapping[int, Any], *, absent: bool = True) -> Rows:
-        """Return what the steps make of rows, as float64.
+    def made(self, given: Mapping[int, Any], *, absent: bool = True, steps: Any = None) -> Rows:
+        """Return what the steps, or these instead, make of rows, as float64.
 
         With `absent` false, what a sparse matrix does not hold is 0 in any case.
         """
         # Numbers beyond the largest one may occur on the way. Steps that refuse them need not do so here.
         with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(assume_finite=True):
             warnings.simplefilter("ignore")
-            found = self.steps.transform(self.table(given))
+            found = (self.steps if steps is None else steps).transform(self.table(given))
         if hasattr(found, "toarray"):
             rows = found.toarray().astype(np.float64)
             if absent and self.absent_is_missing:
@@ -257,7 +260,7 @@ def _route(steps: list[Any], final: Any, inner: Forest) -> _Route:
         )
     parts = [(str(i), step) for i, step in enumerate(steps)]
     route = _Route(
-        steps=Pipeline(parts),
+        steps=Pipeline([(name, twin(step, partial(shifted, way=0))) for name, step in parts]),
         model=Pipeline([*parts, ("final", sequential(final))]),
         inner=inner,
         sources=tuple(sources),
@@ -472,6 +475,7 @@ class _Cuts:
             o: np.concatenate([below, _rounded_up_to(values, inner.floats), [limit]]) for o, values in self.ends.items()
         }
         self.cuts = self._cuts(ends)
+        self.flips = self._flips({o: values for o, values in ends.items() if route.sources[o].rough})
         # Numbers that are not where they should be in the order: parts of the line above the first end, up to the
         # second, and what the final estimator sees there, NaN if it takes that for missing.
         self.apart: dict[int, list[tuple[float, float, float]]] = {o: [] for o in self.ends}
@@ -483,7 +487,7 @@ class _Cuts:
                 self.apart[o].append((float(low), float(high), math.nan))
         for o in self.ends:
             source, lost = route.sources[o], float(self.cuts[o][0])
-            if source.root and lost > -math.inf:
+            if self._taken_for_missing(o, lost):
                 self.apart[o].append((-math.inf, lost, math.nan))
             for mark in source.marks:
                 seen = float(route.seen({source.column: [mark]})[0, o])
@@ -495,17 +499,18 @@ class _Cuts:
         Final estimators refuse what is not finite: logarithms of 0, or numbers that overflow on the way.
         """
         ends = (-FLOAT64.largest, FLOAT64.largest)
-        if self.route.predicts(dict.fromkeys(self.numeric, ends)):
+        losing = any(source.losing for source in self.route.sources)
+        if not losing and self.route.predicts(dict.fromkeys(self.numeric, ends)):
             return {}
         found = {}
         for j in self.numeric:
             low, high = ends
             for o in self.route.outputs(j):
                 if o in self.cuts:
-                    first = self.cuts[o][1]
-                    if not self._taken_for_missing(j, o, first):
+                    first, last = self.cuts[o][1], self.cuts[o][-1]
+                    if not self._taken_for_missing(o, first):
                         low = max(low, float(np.nextafter(first, np.inf)))
-                    high = min(high, float(self.cuts[o][-1]))
+                    high = min(high, float(last))
             found[j] = (low, high)
         for side in (0, 1):
             if not self.route.predicts({j: [pair[side]] for j, pair in found.items()}):
@@ -514,13 +519,54 @@ class _Cuts:
                     found[j] = (found[j][0], end) if side else (end, found[j][1])
         return {j: pair for j, pair in found.items() if pair != ends}
 
-    def _taken_for_missing(self, j: int, o: int, number: float) -> bool:
+    def _taken_for_missing(self, o: int, number: float) -> bool:
         """Return whether numbers up to this one become missing values that the final estimator takes."""
-        if not self.route.sources[o].root or self.route.inner.columns[o].missing == "never" or number == -math.inf:
+        source = self.route.sources[o]
+        if not source.losing or self.route.inner.columns[o].missing == "never" or number == -math.inf:
             return False
-        return bool(np.isnan(self.route.made({j: [number]})[0, o]))
+        return bool(np.isnan(self.route.made({source.column: [number]})[0, o]))
 
-    def _cuts(self, ends: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.float64]]:
+    def _flips(self, ends: Mapping[int, npt.NDArray[Any]]) -> dict[int, dict[int, list[float]]]:
+        """Return, per column with a rough step and end, the last number of each piece, if there are more than two.
+
+        The first piece is not made larger than the end, the second one is, and so on. Where there are two, `cuts` says
+        where the first one ends, exactly from now on.
+        """
+        if not ends:
+            return {}
+        up, down = (self._cuts(ends, twin(self.route.steps, partial(shifted, way=way))) for way in (1, -1))
+        careful = twin(self.route.steps, tried)
+        found: dict[int, dict[int, list[float]]] = {}
+        for o, values in ends.items():
+            source, found[o] = self.route.sources[o], {}
+            first, last = _places(up[o]), _places(down[o])
+            widths = np.maximum(last - first, 0)
+            widths[[0, 1, -1]] = 0
+            self.cuts[o][[1, -1]] = down[o][1], up[o][-1]  # what may be too large is left out
+            if widths.sum() > _MOST_TRIED:
+                name = self.route.inputs[source.column].name
+                raise UnsupportedModelError(
+                    f"{source.changed_by} must not be almost flat where the model splits column {name!r}, around "
+                    f"{_numbers(first)[np.argmax(widths)]}: too many numbers would have to be tried there. Leave that "
+                    "step out and train again, which gives the trees the same choices; or explain the final estimator, "
+                    "on data as it sees it."
+                )
+            starts = np.cumsum(widths) - widths
+            places = np.repeat(first - starts, widths) + np.arange(widths.sum()) + 1
+            above = np.zeros(len(places), dtype=bool)
+            for start in range(0, len(places), _MOST_AT_ONCE):
+                part = slice(start, start + _MOST_AT_ONCE)
+                made = self.route.made({source.column: _numbers(places[part])}, absent=False, steps=careful)[:, o]
+                above[part] = made > np.repeat(values, widths)[part]
+            for i in np.flatnonzero(widths):
+                sides = np.concatenate([[False], above[starts[i] : starts[i] + widths[i]], [True]])
+                flips = _numbers(first[i] + np.flatnonzero(sides[1:] != sides[:-1])).tolist()
+                self.cuts[o][i] = flips[0]
+                if len(flips) > 1:
+                    found[o][int(i)] = flips
+        return found
+
+    def _cuts(self, ends: Mapping[int, npt.NDArray[Any]], steps: Any = None) -> dict[int, npt.NDArray[np.float64]]:
         """Return, per column of the inner forest and end, the largest number of which nothing above it is made."""
 
         def made(numbers: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.float64]]:
@@ -534,7 +580,7 @@ class _Cuts:
                 start = sum(len(part) for part in before)
                 places[o] = slice(start, start + len(values))
                 before.append(asked)
-            rows = self.route.made({j: np.concatenate(parts) for j, parts in given.items()}, absent=False)
+            rows = self.route.made({j: np.concatenate(parts) for j, parts in given.items()}, absent=False, steps=steps)
             return {o: rows[places[o], o] for o in numbers}
 
         return _invert(made, ends)
@@ -549,16 +595,22 @@ class _Cuts:
             found = dict(zip(nodes.tolist(), self._of_bin(o, nodes), strict=True))
         else:
             which = np.searchsorted(self.ends[o], inner.threshold[nodes])
-            cuts = self.cuts[o][2:-1][which]
+            cuts, flips = self.cuts[o][2:-1][which], self.flips.get(o, {})
             apart = sorted(self.apart[o])
-            if not apart:
+            if not apart and not flips:
                 return cuts, {}
-            sides = self.route.goes_left(o, nodes, [seen for *_, seen in apart])
+            sides = self.route.goes_left(o, nodes, [seen for *_, seen in apart] or [0.0])
             found = {}
-            for node, cut, flags in zip(nodes.tolist(), cuts.tolist(), sides.T.tolist(), strict=True):
-                ends = sorted({cut, *(end for low, high, _ in apart for end in (low, high))})
+            for node, i, cut, flags in zip(
+                nodes.tolist(), which.tolist(), cuts.tolist(), sides.T.tolist(), strict=True
+            ):
+                ways = flips.get(i + 2, [cut])
+                ends = sorted({*ways, *(end for low, high, _ in apart for end in (low, high))})
                 left = [
-                    next((flag for (low, high, _), flag in zip(apart, flags, strict=True) if low < x <= high), x <= cut)
+                    next(
+                        (flag for (low, high, _), flag in zip(apart, flags, strict=False) if low < x <= high),
+                        sum(end < x for end in ways) % 2 == 0,
+                    )
                     for x in [*ends, math.inf]
                 ]
                 found[node] = Pieces.of(ends, left)
@@ -654,9 +706,11 @@ def _invert(
 ) -> dict[int, npt.NDArray[np.float64]]:
     """Return, for each of several functions that never fall, and each end, the largest float64 that is not made larger.
 
-    That is -inf if all are, and the largest number if none is; NaN counts as below all ends. All functions are asked at
-    once, each for many numbers, as steps cost more than rows do. A number is looked for where the straight line
-    between its neighbours would have it, and in the middle of them, in the order of all floats.
+    That is -inf if all are, and the largest number if none is; NaN counts as below all ends. Of a function that falls
+    here and there, it is a number that is not made larger than the end, while the next one is.
+
+    All functions are asked at once, each for many numbers, as steps cost more than rows do. A number is looked for
+    where the straight line between its neighbours would have it, and evenly between them in the order of all floats.
     """
     grid = np.concatenate([[-FLOAT64.largest], _numbers(_GRID), [FLOAT64.largest]])
     first = made(dict.fromkeys(ends, grid))
@@ -686,8 +740,8 @@ def _invert(
             values = np.where(np.isnan(answers[o]), -np.inf, answers[o]).reshape(places.shape)
             values = np.hstack([made_low[o][at, None], values, made_high[o][at, None]])
             places = np.hstack([low[o][at, None], places, high[o][at, None]])
-            count = np.sum(values[:, :-1] <= ends[o][at, None], axis=1, keepdims=True)
-            for place, value, step in ((low, made_low, count - 1), (high, made_high, count)):
+            past = np.argmax(values > ends[o][at, None], axis=1)[:, None]  # the first one is not, the last one is
+            for place, value, step in ((low, made_low, past - 1), (high, made_high, past)):
                 place[o][at] = np.take_along_axis(places, step, axis=1)[:, 0]
                 value[o][at] = np.take_along_axis(values, step, axis=1)[:, 0]
     return {o: np.where(low[o] == high[o], found[o], _numbers(low[o])) for o in ends}

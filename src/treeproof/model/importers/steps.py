@@ -23,18 +23,23 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
+    TargetEncoder,
 )
 
 from treeproof.errors import UnsupportedModelError
+from treeproof.model.importers.rough import ROUGH
 from treeproof.model.rows import is_missing
 
 # Each rounds the exact value of a function that never falls, or a few such in turn: so it never falls either.
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer)
-_ENCODERS = (OneHotEncoder, OrdinalEncoder)
+_ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 _SAME = (None, np.asarray, np.float64)
 _RISING = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32)
+_LOSING = (np.sqrt, np.log, np.log2, np.log10, np.log1p)
 
 _IMPUTERS = (SimpleImputer, MissingIndicator)
 
@@ -52,8 +57,9 @@ class Source:
 
     `stages` are the numeric steps, each with the column's place before and after it. `encoder` is the first one, with
     the column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells
-    whether the number is in that bin. `root` says that negative numbers became missing on the way. `marks` are values
-    of the input that an imputer takes for missing, other than missing values themselves.
+    whether the number is in that bin. `losing` names a function that made missing values of some numbers. `rough` says
+    that some step rises only up to its rounding errors. `marks` are values of the input that an imputer takes for
+    missing, other than missing values themselves.
     """
 
     column: int
@@ -61,7 +67,8 @@ class Source:
     encoder: tuple[Any, int] | None = None
     bin: tuple[tuple[Stage, ...], int] | None = None
     imputed: bool = False
-    root: bool = False
+    losing: str = ""
+    rough: bool = False
     marks: tuple[Any, ...] = ()
 
     @property
@@ -100,12 +107,15 @@ def follow(step: Any, inputs: list[Source], met: list[Source]) -> list[Source]:
         outputs = _follow_imputer(step, inputs)
         met += outputs
         return outputs
-    if _is(step, FunctionTransformer) and not step.kw_args:
-        if any(step.func is function for function in _SAME):
+    if _is(step, FunctionTransformer):
+        if _clips(step):
+            return [source.through(step, i, i) for i, source in enumerate(inputs)]
+        if not step.kw_args and any(step.func is function for function in _SAME):
             return inputs
-        if any(step.func is function for function in _RISING):
-            root = step.func is np.sqrt
-            return [dataclasses.replace(s.through(step, i, i), root=s.root or root) for i, s in enumerate(inputs)]
+        if not step.kw_args and any(step.func is function for function in (*_RISING, *ROUGH)):
+            return _follow_function(step, inputs)
+    if _is(step, PowerTransformer) or (_is(step, QuantileTransformer) and not step.ignore_implicit_zeros):
+        return [dataclasses.replace(source.through(step, i, i), rough=True) for i, source in enumerate(inputs)]
     if _is(step, KBinsDiscretizer):
         return _follow_bins(step, inputs)
     if any(_is(step, encoder) for encoder in _ENCODERS):
@@ -183,9 +193,9 @@ def _follow_imputer(step: Any, inputs: list[Source]) -> list[Source]:
     found = []
     for o, i in enumerate(kept):
         source = inputs[i]
-        if source.root:
+        if source.losing:
             raise UnsupportedModelError(
-                f"{type(step).__name__} must come before a square root, which makes missing values of negative numbers."
+                f"{type(step).__name__} must come before {source.losing}, which makes missing values of some numbers."
             )
         if marks and source.changed_by:
             raise UnsupportedModelError(
@@ -197,6 +207,22 @@ def _follow_imputer(step: Any, inputs: list[Source]) -> list[Source]:
     return found
 
 
+def _clips(step: FunctionTransformer) -> bool:
+    """Return whether a step cuts numbers off at constants."""
+    limits = step.kw_args or {}
+    known = set(limits) <= {"a_min", "a_max", "min", "max"}
+    return step.func is np.clip and known and all(v is None or np.ndim(v) == 0 for v in limits.values())
+
+
+def _follow_function(step: FunctionTransformer, inputs: list[Source]) -> list[Source]:
+    losing = step.func.__name__ if any(step.func is function for function in _LOSING) else ""
+    rough = any(step.func is function for function in ROUGH)
+    return [
+        dataclasses.replace(s.through(step, i, i), losing=s.losing or losing, rough=s.rough or rough)
+        for i, s in enumerate(inputs)
+    ]
+
+
 def _follow_bins(step: KBinsDiscretizer, inputs: list[Source]) -> list[Source]:
     outputs = []
     for i, source in enumerate(inputs):
@@ -204,6 +230,11 @@ def _follow_bins(step: KBinsDiscretizer, inputs: list[Source]) -> list[Source]:
             outputs.append(source.through(step, i, i))
             continue
         for k in range(int(step.n_bins_[i])):
+            if source.rough:
+                raise UnsupportedModelError(
+                    f"KBinsDiscretizer with a column for each bin must not come after {source.changed_by}. "
+                    "Use encode='ordinal', which gives the trees the same choices."
+                )
             binned = source.through(step, i, len(outputs))
             outputs.append(dataclasses.replace(binned, bin=source.bin or (binned.stages, k)))
     return outputs
@@ -211,6 +242,8 @@ def _follow_bins(step: KBinsDiscretizer, inputs: list[Source]) -> list[Source]:
 
 def _follow_encoder(step: Any, inputs: list[Source]) -> list[Source]:
     widths = step._n_features_outs if type(step) is OneHotEncoder else [1] * len(inputs)
+    if type(step) is TargetEncoder and step.target_type_ == "multiclass":
+        widths = [len(step.classes_)] * len(inputs)
     outputs: list[Source] = []
     for i, (source, width) in enumerate(zip(inputs, widths, strict=True)):
         if source.encoder is None:

@@ -291,7 +291,7 @@ class TestScalers:
         with np.errstate(invalid="ignore"):
             expected = source_predict(model, pd.DataFrame(rows, columns=X.columns))
         assert imported.predict(rows).tolist() == expected
-        with pytest.raises(UnsupportedModelError, match="before a square root"):
+        with pytest.raises(UnsupportedModelError, match="before sqrt, which makes missing values"):
             import_model(fitted([FunctionTransformer(np.sqrt), SimpleImputer()], "forest", FULL.abs()))
 
 
@@ -473,6 +473,14 @@ class TestEncoders:
         assert imported.column_names == ("bp", "sex", "children")
         assert imported.columns[2].categories == (0, 1, 2, 3)
 
+    @pytest.mark.parametrize("labels", [LABELS, LABELS3], ids=["two classes", "three"])
+    def test_of_targets_make_numbers_of_categories(self, labels):
+        X = FRAME.astype(dict.fromkeys(NAMED, object))
+        X.loc[::9, "weight"] = math.nan
+        model = fitted([mixed(named=TargetEncoder())], "forest", X, labels)
+        imported, _ = explained(model, X.iloc[9])
+        assert imported.columns[-1].categories == ("fit", "high", "low", "top", None)
+
     def test_may_know_different_categories_of_one_column(self):
         steps = ColumnTransformer(
             [
@@ -505,6 +513,71 @@ class TestEncoders:
         change = tp.Explainer(model).contrastive(taken.iloc[0], target=imported.predict(taken)[2])
         shown = pd.DataFrame({"c": pd.Series(list(change.witness), dtype=object)})
         assert model.predict(shown)[0] == change.witness_label
+
+
+ROUGH_STEPS = {
+    **{name: FunctionTransformer(getattr(np, name)) for name in ("log", "log1p", "log10", "cbrt", "arcsinh")},
+    "exp": make_pipeline(MinMaxScaler(), FunctionTransformer(np.exp)),
+    "yeo-johnson": PowerTransformer(),
+    "box-cox": PowerTransformer(method="box-cox", standardize=False),
+    "uniform": QuantileTransformer(n_quantiles=30),
+    "normal": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
+    "several": make_pipeline(FunctionTransformer(np.log1p), PowerTransformer()),
+}
+
+
+class TestRoughSteps:
+    """Steps that rise, but for their rounding errors."""
+
+    @pytest.mark.parametrize("final", ["forest", "lightgbm"])
+    @pytest.mark.parametrize("name", ROUGH_STEPS)
+    def test_are_followed_to_the_last_float(self, name, final):
+        X = FULL.abs() * (1 if final == "forest" else 100)
+        model = fitted([ROUGH_STEPS[name]], final, X)
+        imported, _ = explained(model, X.iloc[3])
+        rng = np.random.default_rng(0)
+        rows = X.to_numpy()[rng.integers(len(X), size=3000)]
+        for j, column in enumerate(imported.columns):
+            cuts = np.unique(imported.threshold[imported.feature == j])
+            near = rng.choice(cuts[np.abs(cuts) < 1e300], 3000).view(np.int64) + rng.integers(-40, 40, 3000)
+            rows[:, j] = np.clip(near.view(np.float64), column.low, column.high)
+        frame = pd.DataFrame(rows, columns=X.columns)
+        assert imported.predict(rows).tolist() == source_predict(model, frame)
+        assert imported.predict(rows[:20]).tolist() == [source_predict(model, frame[i : i + 1])[0] for i in range(20)]
+
+    def test_are_cut_in_several_places_where_they_fall(self):
+        X = np.linspace(60, 62, 400)[:, None]
+        model = fitted([FunctionTransformer(np.cbrt)], DecisionTreeClassifier(), X, np.arange(400) % 2)
+        places = np.float64(61).view(np.int64) + np.arange(2000)
+        if (np.diff(np.cbrt(places.view(np.float64))) >= 0).all():
+            assert import_model(model).n_nodes == model[-1].tree_.node_count  # this machine's cube root never falls
+        else:
+            assert import_model(model).n_nodes > model[-1].tree_.node_count
+
+    @pytest.mark.parametrize("name", ["log", "box-cox"])
+    def test_take_numbers_that_have_a_value(self, name):
+        imported = import_model(fitted([ROUGH_STEPS[name]], "forest", FULL.abs()))
+        assert {column.low for column in imported.columns} == {5e-324}
+        with pytest.raises(InputError, match=r"'age' must be at least 5e-324.* Got 0"):
+            imported.predict([[0.0, 1, 2, 3, 4]])
+
+    def test_that_are_almost_flat_are_refused(self):
+        X = FULL * 500
+        with pytest.raises(
+            UnsupportedModelError, match=r"FunctionTransformer must not be almost flat .* 'age', around"
+        ):
+            import_model(fitted([FunctionTransformer(np.arctan)], "forest", X))
+
+    def test_before_a_column_for_each_bin_are_refused(self):
+        steps = [FunctionTransformer(np.log1p), KBinsDiscretizer(3, strategy="uniform")]
+        with pytest.raises(
+            UnsupportedModelError, match=r"must not come after FunctionTransformer. Use encode='ordinal'"
+        ):
+            import_model(fitted(steps, "forest", FULL.abs()))
+
+    def test_may_come_before_ordinal_bins(self):
+        steps = [FunctionTransformer(np.log1p), KBinsDiscretizer(9, strategy="uniform", encode="ordinal")]
+        explained(fitted(steps, "forest", FULL.abs()), FULL.abs().iloc[3])
 
 
 class TestRanges:
@@ -780,15 +853,13 @@ class TestRefusals:
             (PolynomialFeatures(), "PolynomialFeatures"),
             (SplineTransformer(), "SplineTransformer"),
             (Normalizer(), "Normalizer"),
-            (PowerTransformer(), "PowerTransformer"),
-            (QuantileTransformer(n_quantiles=10), "QuantileTransformer"),
             (IterativeImputer(), "IterativeImputer"),
             (KNNImputer(), "KNNImputer"),
-            (TargetEncoder(), "TargetEncoder"),
             (Doubling(), "Doubling"),
             (Falling(), "Falling"),
             (FunctionTransformer(double), "FunctionTransformer of double"),
-            (FunctionTransformer(np.log1p), "FunctionTransformer of log1p"),
+            (FunctionTransformer(np.square), "FunctionTransformer of square"),
+            (FunctionTransformer(np.clip, kw_args={"a_min": [0] * 5, "a_max": 9}), "FunctionTransformer of clip"),
             (FunctionTransformer(np.floor, kw_args={"where": True}), "FunctionTransformer of floor"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
