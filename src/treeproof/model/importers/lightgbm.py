@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,7 +38,7 @@ _TWO_CLASSES = ("binary", "cross_entropy")
 _COUNTS = ("poisson", "gamma", "tweedie")
 _INTENSITY = "cross_entropy_lambda"
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
-_ROUNDS_AT_ONCE = 200
+_LARGEST_PART = 700_000
 _UNLISTED = -1  # a category that is in no split
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _ZERO_MISSING, _NAN_MISSING = 1, 2
@@ -120,7 +121,7 @@ def from_text(text: str) -> Forest:
                 "pass it."
             )
         return _forest(parsed, None)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError, Warning) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
         raise ForestFormatError(f"The LightGBM model is damaged: {type(error).__name__}: {error}.") from error
@@ -177,13 +178,13 @@ def _read(booster: Any) -> _Model:
     """Return what a booster's text says about the trees that it predicts with."""
     # In parts: LightGBM writes a text of more than a megabyte twice, the first time only to see how long it is.
     n_rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
-    step = max(1, _ROUNDS_AT_ONCE // max(1, booster.num_model_per_iteration()))
-    starts = range(0, max(1, n_rounds), step)
-    parts = [
-        _parse(booster.model_to_string(start_iteration=start, num_iteration=min(step, n_rounds - start) or None))
-        for start in starts
-    ]
-    return replace(parts[0], trees=[tree for part in parts for tree in part.trees])
+    first = booster.model_to_string(num_iteration=1)
+    parsed = _parse(first)
+    step = max(1, _LARGEST_PART // len(first))
+    for start in range(1, n_rounds, step):
+        text = booster.model_to_string(start_iteration=start, num_iteration=min(step, n_rounds - start))
+        parsed.trees.extend(_parse(text).trees)
+    return parsed
 
 
 def _parse(text: str) -> _Model:
@@ -493,8 +494,12 @@ def _joined(model: _Model, key: str, kind: type) -> tuple[npt.NDArray[np.int64],
     """Return how many numbers each tree has under a key, and the numbers of all trees, one after the other."""
     texts = [tree.get(key, "") for tree in model.trees]
     counts = np.array([text.count(" ") + 1 if text else 0 for text in texts], dtype=np.int64)
-    numbers: list[Any] = [*map(kind, " ".join(filter(None, texts)).split(" "))] if counts.any() else []
-    return counts, np.array(numbers, dtype=kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # which is how numpy says that there is no number
+        numbers: npt.NDArray[Any] = np.fromstring(" ".join(filter(None, texts)), dtype=kind, sep=" ")
+    if len(numbers) != counts.sum():
+        raise ForestFormatError(f"{key!r} of trees must be numbers with one blank between them.")
+    return counts, numbers
 
 
 def _integers(section: dict[str, str], key: str) -> list[int]:

@@ -409,7 +409,7 @@ def test_categories_whose_labels_the_model_does_not_have(onehot, tmp_path):
         assert load_model(tmp_path / name) == forest
     assert import_model(model.get_booster()) == forest
     frame = X.set_axis(["x0", "x1", "x2"], axis=1)
-    with pytest.raises(InputError, match="'x0' must hold whole numbers.* Got pandas' type category"):
+    with pytest.raises(InputError, match=r"'x0' must hold whole numbers.* Got pandas' type category"):
         forest.predict(frame)
 
 
