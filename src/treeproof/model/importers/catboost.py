@@ -24,7 +24,7 @@ from treeproof import errors
 from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column, Label, Rows
 from treeproof.model.decision import Sums, Vote
-from treeproof.model.floats import FLOAT64, smallest_reaching
+from treeproof.model.floats import FLOAT64, smallest_reaching_at_once
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function
 from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, require_methods, split_counts
@@ -78,7 +78,8 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
     if classifier and parsed.n_sums == 1 and parsed.threshold is not None:
         label = _Made.by(model, "Class")
         second = parsed.labels[1]
-        cut = smallest_reaching(lambda s: label(s)[0] == second, -FLOAT64.largest, FLOAT64.largest, FLOAT64)
+        largest = FLOAT64.largest
+        cut = smallest_reaching_at_once(lambda s: np.ravel(label(s)) == second, -largest, largest, FLOAT64)
     forest = _forest(parsed, classifier, names, hashes, cut)
     # What the core class predicts, for all of them.
     check_scores(forest, lambda rows: catboost.CatBoost.predict(model, as_source(forest, rows)))
@@ -96,8 +97,9 @@ def needs_data(model: Any) -> tuple[str, ...]:
 def from_json(document: Any) -> Forest:
     """Return the forest of a model that CatBoost saved as JSON.
 
-    CatBoost is not needed. If the model has categories, the file must have been saved with ``pool=``, which writes
-    their names. ForestFormatError or UnsupportedModelError names what is wrong with any other document.
+    CatBoost is not needed. It is the model that was saved, to the last bit; CatBoost itself may read some leaf values
+    one bit off. If the model has categories, the file must have been saved with ``pool=``, which writes their names.
+    ForestFormatError or UnsupportedModelError names what is wrong with any other document.
     """
     try:
         parsed = _parse(document)
@@ -143,8 +145,13 @@ def probability(model: Any) -> Callable[[float], float] | None:
     parsed = _parse(_document(model))
     if not isinstance(model, catboost.CatBoostClassifier) or parsed.loss not in _TWO_CLASSES:
         return None
-    made = _Made.by(model, "Probability")
-    return lambda total: float(made(total)[0][1])
+    blank, row = _Made.by(model, "Probability").blank(), np.zeros((1, _BITS))
+
+    def second(total: float) -> float:
+        blank.set_scale_and_bias(1.0, float(total))
+        return float(blank.predict(row, prediction_type="Probability", thread_count=1)[0, 1])
+
+    return second
 
 
 def link(model: Any) -> Function | None:
@@ -559,39 +566,56 @@ def _tree(root: Any, splits: _Splits, n_sums: int) -> Tree:
     )
 
 
+_BITS = 8
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Made:
-    """What CatBoost itself makes of sums: a model without trees is asked, whose bias they are."""
+    """What CatBoost itself makes of sums: a model of one tree is asked, whose leaves they are."""
 
-    blank: Any
-    row: Any
+    text: str  # the model's JSON, with leaves worth 0
     kind: str
 
     @classmethod
     def by(cls, model: Any, kind: str) -> _Made:
         """Return what a model makes, by the name of CatBoost's prediction type."""
+        plain = {"borders": [0.5], "feature_id": "", "has_nans": False, "nan_value_treatment": "AsIs"}
+        numbers = [{**plain, "feature_index": j, "flat_feature_index": j} for j in range(_BITS)]
+        splits = [
+            {"border": 0.5, "float_feature_index": j, "split_index": j, "split_type": "FloatFeature"}
+            for j in range(_BITS)
+        ]
+        document = {
+            "features_info": {"float_features": numbers},
+            "model_info": _document(model)["model_info"],
+            "oblivious_trees": [{"leaf_values": [0] * 2**_BITS, "leaf_weights": [1] * 2**_BITS, "splits": splits}],
+            "scale_and_bias": [1, [0]],
+        }
+        return cls(json.dumps(document), kind)
+
+    def blank(self) -> Any:
+        """Return the model, with leaves worth 0."""
         import catboost
 
-        document = _document(model)
-        parsed = _parse(document)
-        for part in ("oblivious_trees", "trees", "ctr_data"):
-            document.pop(part, None)
-        document["oblivious_trees"] = [{"leaf_values": [0.0], "leaf_weights": [1], "splits": []}]
-        blank = catboost.CatBoost()
+        model = catboost.CatBoost()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
-            path.write_text(json.dumps(document), encoding="utf-8")
-            blank.load_model(str(path), format="json")
-        row = np.zeros((1, len(parsed.columns)), dtype=object)
-        row[0, parsed.categories] = "0"
-        return cls(blank, row, kind)
+            path.write_text(self.text, encoding="utf-8")
+            return model.load_model(str(path), format="json")
 
     def __call__(self, totals: Any) -> npt.NDArray[Any]:
-        found = []
-        for total in np.ravel(totals).tolist():
-            self.blank.set_scale_and_bias(1.0, float(total))
-            found.append(self.blank.predict(self.row, prediction_type=self.kind, thread_count=1)[0])
-        return np.array(found)
+        given = np.ravel(totals).astype(float)
+        return np.concatenate([self._of(given[i : i + 2**_BITS]) for i in range(0, len(given), 2**_BITS)])
+
+    def _of(self, totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        model = self.blank()
+        leaves = np.zeros(2**_BITS)
+        leaves[: len(totals)] = totals
+        # Not by JSON, which CatBoost writes to the last bit, but does not read so; and once, since a model that has
+        # predicted goes on with its old leaves.
+        model.set_leaf_values(leaves)
+        rows = np.arange(len(totals))[:, None] >> np.arange(_BITS) & 1
+        return np.asarray(model.predict(rows, prediction_type=self.kind, thread_count=1))
 
 
 def _whole(value: Any) -> int:
