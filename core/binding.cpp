@@ -88,18 +88,20 @@ class Core {
 };
 
 std::unique_ptr<Core> make_forest(
-    Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, int n_classes, Array<std::int32_t> roots,
-    Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left, Array<std::int32_t> right,
-    Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
+    Array<std::int32_t> n_cells, Array<std::uint8_t> ordered, Array<std::uint8_t> gapped, int n_classes,
+    Array<std::int32_t> roots, Array<std::int32_t> feature, Array<std::int32_t> cut, Array<std::int32_t> left,
+    Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
     const std::vector<std::vector<Word>>& left_sets,
-    const std::vector<std::vector<std::tuple<int, Cell, Cell, std::vector<Word>>>>& clauses, Array<std::uint8_t> exact,
-    std::int64_t band, std::int64_t unit, const std::string& vote, const std::vector<double>& start, bool single,
-    double divisor, const std::optional<std::vector<double>>& cuts, bool softmax, bool tabulate) {
+    const std::vector<std::vector<std::tuple<int, Cell, Cell, bool, std::vector<Word>>>>& clauses,
+    Array<std::uint8_t> exact, std::int64_t band, std::int64_t unit, const std::string& vote,
+    const std::vector<double>& start, bool single, double divisor, const std::optional<std::vector<double>>& cuts,
+    bool softmax, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
   forest.n_cells = copy(n_cells);
   forest.ordered = copy(ordered);
+  forest.gapped = copy(gapped);
   forest.roots = copy(roots);
   forest.feature = copy(feature);
   forest.cut = copy(cut);
@@ -117,8 +119,8 @@ std::unique_ptr<Core> make_forest(
   }
   for (const auto& literals : clauses) {
     forest.clauses.emplace_back();
-    for (const auto& [f, low, high, words] : literals) {
-      forest.clauses.back().push_back({f, low, high, forest.literal_sets.size()});
+    for (const auto& [f, low, high, missing, words] : literals) {
+      forest.clauses.back().push_back({f, low, high, missing, forest.literal_sets.size()});
       forest.literal_sets.insert(forest.literal_sets.end(), words.begin(), words.end());
     }
   }
@@ -176,11 +178,14 @@ int label_of(const Core& core, const std::vector<Cell>& point) {
   return core.forest().label(point);
 }
 
-Box make_box(const Forest& forest, const Array<std::int32_t>& low, const Array<std::int32_t>& high,
-             const Array<Word>& sets) {
-  Box box{copy(low), copy(high), copy(sets)};
+// The cells of a box, as Python has them.
+using Arrays = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::uint8_t>, Array<Word>>;
+
+Box make_box(const Forest& forest, const Arrays& arrays) {
+  const auto& [low, high, missing, sets] = arrays;
+  Box box{copy(low), copy(high), copy(missing), copy(sets)};
   if (box.low.size() != static_cast<std::size_t>(forest.n_features) || box.high.size() != box.low.size() ||
-      box.sets.size() != forest.words_begin.back())
+      box.missing.size() != box.low.size() || box.sets.size() != forest.words_begin.back())
     throw std::invalid_argument("the box does not fit the forest");
   return box;
 }
@@ -198,10 +203,10 @@ std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_con
   return labels;
 }
 
-Outcome decide_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets, bool stays,
-                     int label, std::optional<std::vector<Cell>> home, double seconds, bool plain) {
+Outcome decide_query(Core& core, const Arrays& arrays, bool stays, int label, std::optional<std::vector<Cell>> home,
+                     double seconds, bool plain) {
   const Forest& forest = core.forest();
-  const Box box = make_box(forest, low, high, sets);
+  const Box box = make_box(forest, arrays);
   if (home && home->size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds);
   Outcome outcome;
@@ -222,11 +227,10 @@ struct Proof {
   std::vector<std::vector<std::int32_t>> tables;
 };
 
-std::optional<Proof> prove_query(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                                 bool stays, int label, const std::vector<Cell>& home, double seconds,
-                                 const Cancel* cancel) {
+std::optional<Proof> prove_query(Core& core, const Arrays& arrays, bool stays, int label, const std::vector<Cell>& home,
+                                 double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
-  const Box box = make_box(forest, low, high, sets);
+  const Box box = make_box(forest, arrays);
   if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Recorder recorder(forest);
@@ -242,12 +246,11 @@ std::optional<Proof> prove_query(Core& core, Array<std::int32_t> low, Array<std:
 }
 
 // For each of the features, a point of the box with this feature freed that violates the claim; empty if there is none.
-std::vector<std::vector<Cell>> find_witnesses(Core& core, Array<std::int32_t> low, Array<std::int32_t> high,
-                                              Array<Word> sets, int label, const std::vector<Cell>& home,
-                                              const std::vector<std::int32_t>& features, double seconds,
-                                              const Cancel* cancel) {
+std::vector<std::vector<Cell>> find_witnesses(Core& core, const Arrays& arrays, int label,
+                                              const std::vector<Cell>& home, const std::vector<std::int32_t>& features,
+                                              double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
-  const Box box = make_box(forest, low, high, sets);
+  const Box box = make_box(forest, arrays);
   if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   std::vector<std::vector<Cell>> witnesses;
@@ -282,11 +285,10 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   return found;
 }
 
-Inflation inflate_box(Core& core, Array<std::int32_t> low, Array<std::int32_t> high, Array<Word> sets,
-                      const std::vector<Cell>& point, int label, const std::vector<std::int32_t>& order, double seconds,
-                      const Cancel* cancel) {
+Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>& point, int label,
+                      const std::vector<std::int32_t>& order, double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
-  Box box = make_box(forest, low, high, sets);
+  Box box = make_box(forest, arrays);
   if (point.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Inflation found;
@@ -335,28 +337,30 @@ NB_MODULE(_core, module) {
   nb::class_<Inflation>(module, "Inflation")
       .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
       .def_prop_ro("high", [](const Inflation& found) { return found.box.high; })
+      .def_prop_ro("missing", [](const Inflation& found) { return found.box.missing; })
       .def_prop_ro("sets", [](const Inflation& found) { return found.box.sets; })
       .def_prop_ro("clauses", [](const Inflation& found) { return places(found.used_clauses); })
       .def_ro("widest", &Inflation::widest)
       .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
-      .def("decide", &decide_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a,
-           "plain"_a, "Decide a claim over a box.")
-      .def("prove", &prove_query, "low"_a, "high"_a, "sets"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a,
-           "cancel"_a.none(), "The proof of a claim over a box, as core/record.hpp describes it, if there is one.")
-      .def("witnesses", &find_witnesses, "low"_a, "high"_a, "sets"_a, "label"_a, "home"_a, "features"_a, "seconds"_a,
-           "cancel"_a.none(), "For each feature, a point of the box with it freed that has another label, or none.")
+      .def("decide", &decide_query, "box"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a, "plain"_a,
+           "Decide a claim over a box.")
+      .def("prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
+           "The proof of a claim over a box, as core/record.hpp describes it, if there is one.")
+      .def("witnesses", &find_witnesses, "box"_a, "label"_a, "home"_a, "features"_a, "seconds"_a, "cancel"_a.none(),
+           "For each feature, a point of the box with it freed that has another label, or none.")
       .def_prop_ro(
           "price_shift", [](const Core& core) { return core.forest().scale.shift(); },
           "Prices are in units of 2**this scores.")
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "Subset-minimal features that keep the label.")
-      .def("inflate", &inflate_box, "low"_a, "high"_a, "sets"_a, "point"_a, "label"_a, "order"_a, "seconds"_a,
-           "cancel"_a.none(), "The widest box around one that keeps the label.");
-  module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "n_classes"_a, "roots"_a, "feature"_a, "cut"_a,
-             "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a, "band"_a,
-             "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a, "tabulate"_a);
+      .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
+           "The widest box around one that keeps the label.");
+  module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
+             "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
+             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a,
+             "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
 }

@@ -9,7 +9,9 @@ namespace {
 enum class Truth { never, always, open };
 
 bool holds_at(const Forest& forest, const Literal& literal, Cell cell) {
-  if (forest.ordered[literal.feature]) return literal.low <= cell && cell <= literal.high;
+  const int f = literal.feature;
+  if (forest.gapped[f] && cell == forest.missing_cell(f)) return literal.missing;
+  if (forest.ordered[f] || forest.gapped[f]) return literal.low <= cell && cell <= literal.high;
   return (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U;
 }
 
@@ -19,6 +21,13 @@ Truth truth_in(const Forest& forest, const Literal& literal, const Box& box) {
   if (forest.ordered[f]) {
     some = literal.low <= box.high[f] && box.low[f] <= literal.high;
     all = literal.low <= box.low[f] && box.high[f] <= literal.high;
+  } else if (forest.gapped[f]) {
+    if (box.has_numbers(f)) {
+      some = literal.low <= std::min(literal.high, box.high[f]) && box.low[f] <= literal.high;
+      all = literal.low <= box.low[f] && box.high[f] <= literal.high;
+    }
+    some = some || (box.missing[f] && literal.missing);
+    all = all && (!box.missing[f] || literal.missing);
   } else {
     const Word* inside = &forest.literal_sets[literal.words];
     for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w, ++inside) {
@@ -85,7 +94,12 @@ const Literal& open_literal(const Forest& forest, const Box& box, const std::vec
 
 void restrict(const Forest& forest, Box& box, const Literal& literal, bool truth) {
   const int f = literal.feature;
-  if (forest.ordered[f]) {
+  if (forest.gapped[f]) box.missing[f] = box.missing[f] && literal.missing == truth;
+  if (forest.gapped[f] && literal.low > literal.high) {
+    if (truth) box.remove_numbers(f);
+    return;
+  }
+  if (forest.ordered[f] || forest.gapped[f]) {
     // One end of the interval is an end of the domain, so that what is outside it is an interval too.
     if (truth) {
       box.low[f] = std::max(box.low[f], literal.low);

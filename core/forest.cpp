@@ -56,9 +56,10 @@ void Forest::derive() {
   nodes.resize(feature.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n] = {feature[n], cut[n], left[n], right[n]};
   scale = Scale(*this);
+  gapped.resize(n_features, 0);
   words_begin.assign(1, 0);
   for (int f = 0; f < n_features; ++f) {
-    const std::size_t words = ordered[f] ? 0 : (static_cast<std::size_t>(n_cells[f]) + 63) / 64;
+    const std::size_t words = ordered[f] || gapped[f] ? 0 : (static_cast<std::size_t>(n_cells[f]) + 63) / 64;
     words_begin.push_back(words_begin.back() + words);
   }
   if (vote == Vote::majority && n_classes <= 64) {

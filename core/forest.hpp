@@ -19,11 +19,13 @@ struct Node {
   std::int32_t feature, cut, left, right;
 };
 
-// The cell of a feature lies in an interval that starts or ends where the domain does, if the feature is ordered; else
-// in a set, whose words start at `words` in Forest::literal_sets.
+// The cell of a feature lies in an interval that starts or ends where the numbers do (empty if low > high), or is that
+// of missing values and `missing` is set; for a feature of values: in a set, whose words start at `words` in
+// Forest::literal_sets.
 struct Literal {
   std::int32_t feature;
   Cell low, high;
+  bool missing;
   std::size_t words;
 };
 
@@ -47,10 +49,13 @@ struct Forest {
   int n_features = 0;
   int n_classes = 0;
   std::vector<Cell> n_cells;          // per feature
-  std::vector<std::uint8_t> ordered;  // per feature: splits are cuts of an order, else sets of values
+  std::vector<std::uint8_t> ordered;  // per feature: splits are cuts of an order
+  std::vector<std::uint8_t> gapped;   // per feature: so they are but for the last cell, that of missing values
   std::vector<std::int32_t> roots;
   std::vector<std::int32_t> feature;  // per node, -1 at leaves
-  std::vector<std::int32_t> cut;      // per node: last cell that goes left, or index of a left set
+  // Per node: the last cell that goes left; of a gapped feature 2 * cells of numbers that go left + [missing values
+  // do]; of a feature of values the index of a left set.
+  std::vector<std::int32_t> cut;
   std::vector<std::int32_t> left, right;
   std::vector<std::int64_t> scores;  // n_nodes x n_classes
   std::vector<std::int64_t> theta;   // per winner and loser; empty: ties go to the class that comes first
@@ -77,9 +82,16 @@ struct Forest {
 
   bool goes_left(std::int32_t node, Cell cell) const {
     const std::int32_t c = nodes[node].cut;
-    if (ordered[nodes[node].feature]) return cell <= c;
+    const std::int32_t f = nodes[node].feature;
+    if (ordered[f]) return cell <= c;
+    if (gapped[f]) return cell < missing_cell(f) ? cell < numbers_left(c) : missing_left(c);
     return (left_sets[set_begin[c] + cell / 64] >> (cell % 64)) & 1U;
   }
+
+  // Of gapped features and their cuts.
+  Cell missing_cell(int f) const { return n_cells[f] - 1; }
+  static Cell numbers_left(std::int32_t cut) { return cut >> 1; }
+  static bool missing_left(std::int32_t cut) { return cut & 1; }
 
   bool is_exact(std::int32_t leaf) const { return band == 0 || exact[leaf]; }
 

@@ -16,10 +16,13 @@ constexpr std::size_t kShifted = 10;  // earlier witnesses that are moved beside
 constexpr int kMostPatience = 1 << 20;
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
-// The cells of a feature above the box (1), those below it (-1), or the values that are not in it (0).
+// Which cells of a feature may join the box: those above it, those below it, the values that are not in it; of a gapped
+// feature also missing values, and the lowest number that can join where there was none.
+enum class Move { up, down, value, missing, number };
+
 struct Step {
   std::int32_t feature;
-  int direction;
+  Move move;
 };
 
 // A witness is found soon, if there is one, and a proof takes long. So a step takes all cells for which a short search
@@ -39,16 +42,19 @@ class Inflater {
         most_unproved_(guessing.most_unproved),
         guess_(std::move(box)) {
     for (const std::int32_t f : order) {
-      if (forest.ordered[f]) {
-        steps_.push_back({f, 1});
-        steps_.push_back({f, -1});
-      } else {
-        steps_.push_back({f, 0});
+      if (!forest.ordered[f] && !forest.gapped[f]) {
+        steps_.push_back({f, Move::value});
+        continue;
       }
+      if (!guess_.has_numbers(f)) steps_.push_back({f, Move::number});
+      steps_.push_back({f, Move::up});
+      steps_.push_back({f, Move::down});
+      if (forest.gapped[f]) steps_.push_back({f, Move::missing});
     }
     witnesses_of_.resize(steps_.size());
     believed_.resize(steps_.size());
     patience_.assign(steps_.size(), guessing.patience);
+    first_number_.assign(forest.n_features, 0);
     result_.box = guess_;
     result_.used_clauses.assign(forest.clauses.size(), 0);
   }
@@ -83,9 +89,24 @@ class Inflater {
   // Let the guess take the cells of a step that no witness excludes; false when the time is up.
   bool take(std::size_t i) {
     const Step step = steps_[i];
-    Box beside = cells_beside(step);
+    Cell number = 0;
+    Box beside = cells_beside(step, number);
+    if (!narrow(i, beside)) return false;
+    while (step.move == Move::number && !any(step, beside) && ++number < forest_.missing_cell(step.feature)) {
+      beside = cells_beside(step, number);
+      if (!narrow(i, beside)) return false;
+    }
+    join(step, beside);
+    believed_[i] = guess_;
+    if (unproved_ == 0) result_.box = guess_;
+    return true;
+  }
+
+  // Leave the cells that no witness excludes; false when the time is up.
+  bool narrow(std::size_t i, Box& beside) {
+    const Step step = steps_[i];
     for (const std::vector<Cell>& witness : witnesses_of_[i])
-      if (contains(beside, witness, step.feature)) exclude(step, beside, witness[step.feature]);
+      if (contains(beside, witness)) exclude(step, beside, witness[step.feature]);
     shift_witnesses(i, beside);
     while (any(step, beside)) {
       if (believed_[i] && within(step, beside, *believed_[i])) {  // by an earlier guess; it will be proved anyway
@@ -103,9 +124,6 @@ class Inflater {
       unproved_ += outcome.status == Status::stopped;
       break;
     }
-    join(step, beside);
-    believed_[i] = guess_;
-    if (unproved_ == 0) result_.box = guess_;
     return true;
   }
 
@@ -119,9 +137,10 @@ class Inflater {
       std::vector<Cell> point = witness;
       for (int g = 0; g < forest_.n_features; ++g) point[g] = nearest(guess_, g, witness[g]);
       std::vector<Cell> tried{witness[f]};
-      if (!has(beside, f, witness[f])) {
-        tried = step.direction == 0 ? std::vector<Cell>{beside.first_point(forest_)[f]}
-                                    : std::vector<Cell>{far_end(step, beside), near_end(step, beside)};
+      if (!beside.has(forest_, f, witness[f])) {
+        tried = {beside.first_point(forest_)[f]};
+        if (step.move == Move::up) tried = {beside.high[f], beside.low[f]};
+        if (step.move == Move::down) tried = {beside.low[f], beside.high[f]};
       }
       for (const Cell cell : tried) {
         point[f] = cell;
@@ -137,11 +156,11 @@ class Inflater {
 
   // Move a witness towards the box, so that it excludes more. Halving may miss the nearest one, but takes few steps.
   void approach(Step step, std::vector<Cell>& witness) {
-    if (step.direction == 0) return;
+    if (step.move != Move::up && step.move != Move::down) return;
     Cell& cell = witness[step.feature];
     Cell good = cell;
-    Cell inside = step.direction > 0 ? guess_.high[step.feature] : guess_.low[step.feature];
-    cell = inside + step.direction;  // first: many ends cannot move at all
+    Cell inside = step.move == Move::up ? guess_.high[step.feature] : guess_.low[step.feature];
+    cell = step.move == Move::up ? inside + 1 : inside - 1;  // first: many ends cannot move at all
     while (std::abs(good - inside) > 1) {
       (violates(witness) ? good : inside) = cell;
       cell = inside + (good - inside) / 2;
@@ -152,12 +171,15 @@ class Inflater {
   // The last step without which the witness would not be in the guess.
   std::size_t last_step_of(const std::vector<Cell>& witness) const {
     for (std::size_t i = steps_.size(); i-- > 0;) {
-      const auto [f, direction] = steps_[i];
+      const auto [f, move] = steps_[i];
       const Cell cell = witness[f];
-      if (direction > 0   ? cell > result_.box.high[f]
-          : direction < 0 ? cell < result_.box.low[f]
-                          : !has(result_.box, f, cell))
-        return i;
+      const bool missing = forest_.gapped[f] && cell == forest_.missing_cell(f);
+      const bool needed = move == Move::up     ? !missing && cell > top(result_.box, f)
+                          : move == Move::down ? !missing && cell < bottom(result_.box, f)
+                          : move == Move::number
+                              ? !missing && !result_.box.has_numbers(f)
+                              : missing == (move == Move::missing) && !result_.box.has(forest_, f, cell);
+      if (needed) return i;
     }
     return 0;  // not reached: the box without any step was proved
   }
@@ -191,31 +213,31 @@ class Inflater {
     return claim_.violated_by(forest_.label(point)) && keeps_clauses(forest_, point);
   }
 
-  bool has(const Box& box, int f, Cell cell) const {
-    if (forest_.ordered[f]) return box.low[f] <= cell && cell <= box.high[f];
-    return (box.sets[forest_.words_begin[f] + cell / 64] >> (cell % 64)) & 1U;
-  }
-
-  // Whether the box has all cells of the point but perhaps that of one feature.
-  bool contains(const Box& box, const std::vector<Cell>& point, int but) const {
+  bool contains(const Box& box, const std::vector<Cell>& point) const {
     for (int f = 0; f < forest_.n_features; ++f)
-      if (f != but && !has(box, f, point[f])) return false;
+      if (!box.has(forest_, f, point[f])) return false;
     return true;
   }
 
   Cell nearest(const Box& box, int f, Cell cell) const {
-    if (forest_.ordered[f]) return std::clamp(cell, box.low[f], box.high[f]);
-    return has(box, f, cell) ? cell : home_[f];
+    if (box.has(forest_, f, cell)) return cell;
+    const bool number = forest_.ordered[f] || (forest_.gapped[f] && cell < forest_.missing_cell(f));
+    return number && box.has_numbers(f) ? std::clamp(cell, box.low[f], box.high[f]) : home_[f];
   }
 
-  // The guess with all cells on the other side of its end, or all other values, in place of its own.
-  Box cells_beside(Step step) const {
+  // The guess with the cells that a step may take, in place of its own; of a first number, the one at hand.
+  Box cells_beside(Step step, Cell number) const {
     const int f = step.feature;
     Box beside = guess_;
     beside.free(forest_, f);
-    if (step.direction > 0) {
+    beside.missing[f] = step.move == Move::missing && !guess_.missing[f];
+    if (step.move == Move::missing || (forest_.gapped[f] && guess_.has_numbers(f) == (step.move == Move::number))) {
+      beside.remove_numbers(f);
+    } else if (step.move == Move::number) {
+      beside.low[f] = beside.high[f] = number;
+    } else if (step.move == Move::up) {
       beside.low[f] = guess_.high[f] + 1;
-    } else if (step.direction < 0) {
+    } else if (step.move == Move::down) {
       beside.high[f] = guess_.low[f] - 1;
     } else {
       for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
@@ -224,16 +246,14 @@ class Inflater {
     return beside;
   }
 
-  static Cell far_end(Step step, const Box& box) {
-    return step.direction > 0 ? box.high[step.feature] : box.low[step.feature];
-  }
-  static Cell near_end(Step step, const Box& box) {
-    return step.direction > 0 ? box.low[step.feature] : box.high[step.feature];
-  }
+  // The ends of the numbers in a box, or of the first number that the guess took.
+  Cell top(const Box& box, int f) const { return box.has_numbers(f) ? box.high[f] : first_number_[f]; }
+  Cell bottom(const Box& box, int f) const { return box.has_numbers(f) ? box.low[f] : first_number_[f]; }
 
   bool any(Step step, const Box& beside) const {
     const int f = step.feature;
-    if (step.direction != 0) return beside.low[f] <= beside.high[f];
+    if (step.move == Move::missing) return beside.missing[f];
+    if (step.move != Move::value) return beside.has_numbers(f);
     return std::any_of(beside.sets.begin() + forest_.words_begin[f], beside.sets.begin() + forest_.words_begin[f + 1],
                        [](Word word) { return word != 0; });
   }
@@ -241,47 +261,85 @@ class Inflater {
   // A cell with a witness cannot be taken, nor those beyond it.
   void exclude(Step step, Box& beside, Cell cell) const {
     const int f = step.feature;
-    if (step.direction > 0) {
-      beside.high[f] = std::min(beside.high[f], cell - 1);
-    } else if (step.direction < 0) {
-      beside.low[f] = std::max(beside.low[f], cell + 1);
-    } else {
-      beside.sets[forest_.words_begin[f] + cell / 64] &= ~(Word{1} << (cell % 64));
+    switch (step.move) {
+      case Move::up:
+        beside.high[f] = std::min(beside.high[f], cell - 1);
+        break;
+      case Move::number:
+        if (beside.low[f] == cell) beside.remove_numbers(f);
+        break;
+      case Move::down:
+        beside.low[f] = std::max(beside.low[f], cell + 1);
+        break;
+      case Move::missing:
+        beside.missing[f] = 0;
+        break;
+      case Move::value:
+        beside.sets[forest_.words_begin[f] + cell / 64] &= ~(Word{1} << (cell % 64));
     }
   }
 
-  // Whether the cells of a step are all in the box.
-  bool within(Step step, const Box& beside, const Box& box) const {
+  // Whether what a step took of one box is all in another.
+  bool within(Step step, const Box& taken, const Box& box) const {
     const int f = step.feature;
-    if (step.direction > 0) return beside.high[f] <= box.high[f];
-    if (step.direction < 0) return beside.low[f] >= box.low[f];
+    switch (step.move) {
+      case Move::up:
+        return !taken.has_numbers(f) || taken.high[f] <= top(box, f);
+      case Move::down:
+        return !taken.has_numbers(f) || taken.low[f] >= bottom(box, f);
+      case Move::number:
+        return !taken.has_numbers(f) || box.has_numbers(f);
+      case Move::missing:
+        return !taken.missing[f] || box.missing[f];
+      case Move::value:
+        break;
+    }
     for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
-      if ((beside.sets[w] & ~box.sets[w]) != 0) return false;
+      if ((taken.sets[w] & ~box.sets[w]) != 0) return false;
     return true;
   }
 
   void join(Step step, const Box& beside) {
     const int f = step.feature;
-    if (step.direction > 0) {
-      guess_.high[f] = std::max(guess_.high[f], beside.high[f]);
-    } else if (step.direction < 0) {
-      guess_.low[f] = std::min(guess_.low[f], beside.low[f]);
-    } else {
-      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
-        guess_.sets[w] |= beside.sets[w];
+    if (!any(step, beside)) return;
+    switch (step.move) {
+      case Move::up:
+        guess_.high[f] = beside.high[f];
+        break;
+      case Move::down:
+        guess_.low[f] = beside.low[f];
+        break;
+      case Move::number:
+        guess_.low[f] = guess_.high[f] = first_number_[f] = beside.low[f];
+        break;
+      case Move::missing:
+        guess_.missing[f] = 1;
+        break;
+      case Move::value:
+        for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+          guess_.sets[w] |= beside.sets[w];
     }
   }
 
   void take_back(Step step) {
     const int f = step.feature;
     const Box& proved = result_.box;
-    if (step.direction > 0) {
-      guess_.high[f] = proved.high[f];
-    } else if (step.direction < 0) {
-      guess_.low[f] = proved.low[f];
-    } else {
-      std::copy(proved.sets.begin() + forest_.words_begin[f], proved.sets.begin() + forest_.words_begin[f + 1],
-                guess_.sets.begin() + forest_.words_begin[f]);
+    switch (step.move) {
+      case Move::up:
+        if (guess_.has_numbers(f)) guess_.high[f] = top(proved, f);
+        break;
+      case Move::down:
+        if (guess_.has_numbers(f)) guess_.low[f] = bottom(proved, f);
+        break;
+      case Move::number:
+        if (!proved.has_numbers(f)) guess_.remove_numbers(f);
+        break;
+      case Move::missing:
+        guess_.missing[f] = proved.missing[f];
+        break;
+      case Move::value:
+        std::copy(proved.sets.begin() + forest_.words_begin[f], proved.sets.begin() + forest_.words_begin[f + 1],
+                  guess_.sets.begin() + forest_.words_begin[f]);
     }
   }
 
@@ -299,6 +357,7 @@ class Inflater {
   std::vector<std::vector<std::vector<Cell>>> witnesses_of_;  // per step: points beside the box that ended it
   std::vector<std::optional<Box>> believed_;                  // per step: the guess when it was last taken
   std::vector<int> patience_;                                 // per step
+  std::vector<Cell> first_number_;                            // per gapped feature: where numbers began to join
   Inflation result_;
 };
 

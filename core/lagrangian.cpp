@@ -71,8 +71,10 @@ void Lagrangian::evaluate_features() {
       }
       const std::int64_t best = all_left + most;
       best_earning_[i] = best;
-      best_cell_[i] = past == begin ? box_->low[f] : forest_.cut[r.slot_node[past - 1]] + 1;
+      best_cell_[i] = past == begin ? box_->low[f] : r.slot_cut[past - 1] + 1;
       for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = s >= past;
+    } else if (forest_.gapped[f]) {
+      evaluate_gapped(i);
     } else {
       best_earning_[i] = -1;
       for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
@@ -91,6 +93,38 @@ void Lagrangian::evaluate_features() {
     }
     bound_ += best_earning_[i];
   }
+}
+
+// Numbers earn along their order, as the cells of an ordered feature do; missing values are one candidate more.
+void Lagrangian::evaluate_gapped(std::size_t i) {
+  const Residual& r = *residual_;
+  const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+  best_earning_[i] = -1;
+  if (box_->missing[f]) {
+    best_earning_[i] = missing_earning(i);
+    best_cell_[i] = forest_.missing_cell(f);
+  }
+  std::int64_t earning = 0;
+  for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
+  for (std::int32_t position = begin; position <= end; ++position) {
+    if (position > begin) earning += earn_right_[position - 1] - earn_left_[position - 1];
+    if (earning <= best_earning_[i]) continue;
+    const Residual::Stretch cells = r.stretch(*box_, i, position);
+    if (cells.empty()) continue;
+    best_earning_[i] = earning;
+    best_cell_[i] = cells.first;
+  }
+  const bool missing = best_cell_[i] == forest_.missing_cell(f);
+  for (std::int32_t s = begin; s < end; ++s)
+    slot_left_[s] = missing ? Forest::missing_left(r.slot_cut[s]) : best_cell_[i] < Forest::numbers_left(r.slot_cut[s]);
+}
+
+// What missing values of the i-th feature, a gapped one, earn.
+std::int64_t Lagrangian::missing_earning(std::size_t i) const {
+  std::int64_t earning = 0;
+  for (std::int32_t s = residual_->slot_begin[i]; s < residual_->slot_begin[i + 1]; ++s)
+    earning += Forest::missing_left(residual_->slot_cut[s]) ? earn_left_[s] : earn_right_[s];
+  return earning;
 }
 
 bool Lagrangian::closes(std::int64_t target, std::int64_t exact_target) {
@@ -214,7 +248,7 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
         from_end += earn_left_[last] - earn_right_[last];
       }
       if (first > begin) {
-        const Cell low = forest_.cut[r.slot_node[first - 1]] + 1;
+        const Cell low = r.slot_cut[first - 1] + 1;
         Box part = box;
         part.high[f] = low - 1;
         cut_off(part, f);
@@ -222,11 +256,52 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
         shrank = true;
       }
       if (last < end) {
-        const Cell high = forest_.cut[r.slot_node[last]];
+        const Cell high = r.slot_cut[last];
         Box part = box;
         part.low[f] = high + 1;
         cut_off(part, f);
         box.high[f] = high;
+        shrank = true;
+      }
+    } else if (forest_.gapped[f]) {
+      const Cell low = box.low[f], high = box.high[f];
+      Cell first = low, last = high;  // of the numbers that stay
+      if (box.has_numbers(f)) {
+        std::int64_t earning = 0, from_end = 0;
+        for (std::int32_t s = begin; s < end; ++s) {
+          earning += earn_left_[s];
+          from_end += earn_right_[s];
+        }
+        std::int32_t at = begin;
+        for (; at <= end; ++at) {
+          if (at > begin) earning += earn_right_[at - 1] - earn_left_[at - 1];
+          if (best_earning_[i] - earning <= slack && !r.stretch(box, i, at).empty()) break;
+        }
+        first = at > end ? high + 1 : r.stretch(box, i, at).first;
+        for (at = end; first <= high; --at) {
+          if (at < end) from_end += earn_left_[at] - earn_right_[at];
+          if (best_earning_[i] - from_end <= slack && !r.stretch(box, i, at).empty()) break;
+        }
+        if (first <= high) last = r.stretch(box, i, at).last;
+      }
+      const bool no_missing = box.missing[f] && best_earning_[i] - missing_earning(i) > slack;
+      const auto cut_off_numbers = [&](Cell from, Cell to) {
+        Box part = box;
+        part.low[f] = from;
+        part.high[f] = to;
+        part.missing[f] = 0;
+        cut_off(part, f);
+        shrank = true;
+      };
+      if (first > low) cut_off_numbers(low, first - 1);
+      box.low[f] = first;
+      if (last < high) cut_off_numbers(last + 1, high);
+      box.high[f] = last;
+      if (no_missing) {
+        Box part = box;
+        part.remove_numbers(f);
+        cut_off(part, f);
+        box.missing[f] = 0;
         shrank = true;
       }
     } else {

@@ -87,6 +87,8 @@ class Lagrangian {
 
  private:
   void evaluate_features();
+  void evaluate_gapped(std::size_t i);
+  std::int64_t missing_earning(std::size_t i) const;
 
   const Forest& forest_;
   const std::int32_t largest_price_;

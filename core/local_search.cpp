@@ -6,7 +6,8 @@
 namespace treeproof {
 
 // A cell of an ordered feature matters only by its position p among the feature's slots [begin, end]: it goes left at
-// slot s iff p <= s. The gains of feature i's positions lie at gain_[p + i], one place for each position.
+// slot s iff p <= s. The gains of feature i's positions lie at gain_[p + i], one place for each position. So it is with
+// the numbers of a gapped feature, except that a position may have no number; its missing values have no position.
 
 void LocalSearch::start(const Residual& residual, const Box& box, const std::vector<Cell>& point) {
   residual_ = &residual;
@@ -18,6 +19,8 @@ void LocalSearch::start(const Residual& residual, const Box& box, const std::vec
   position_.resize(n_features);
   low_.resize(n_features);
   high_.resize(n_features);
+  missing_stays_.resize(n_features);
+  missing_gain_.resize(n_features);
   tabu_until_.assign(n_features, 0);
   gain_.resize(residual.slot_node.size() + n_features + 1);
   for (std::size_t i = 0; i < n_features; ++i) {
@@ -34,7 +37,8 @@ void LocalSearch::set_cell(std::size_t i, Cell cell) {
     slot_left_[s] = forest_.goes_left(residual_->slot_node[s], cell);
     position += !slot_left_[s];
   }
-  position_[i] = position;
+  const std::int32_t f = residual_->features[i];
+  position_[i] = forest_.gapped[f] && cell == forest_.missing_cell(f) ? -1 : position;
 }
 
 void LocalSearch::place(std::vector<Cell>& point) const {
@@ -55,11 +59,13 @@ std::int64_t LocalSearch::value_here() const {
   return sum;
 }
 
-// Fill gain_ with the differences (in the sense of a prefix sum) of what each position of each ordered feature adds.
+// Fill gain_ with the differences (in the sense of a prefix sum) of what each position of each ordered or gapped
+// feature adds, and missing_gain_.
 void LocalSearch::value_changes() {
   const Residual& r = *residual_;
   const std::int32_t n_constants = r.n_constants();
   std::fill(gain_.begin(), gain_.end(), 0);
+  std::fill(missing_gain_.begin(), missing_gain_.end(), 0);
   for (const std::int32_t root : r.roots) {
     std::int32_t at = root;
     while (at >= n_constants) {
@@ -71,19 +77,25 @@ void LocalSearch::value_changes() {
       const std::int32_t i = feature_of_slot_[r.slot[at - n_constants]];
       low_[i] = r.slot_begin[i];
       high_[i] = r.slot_begin[i + 1];
+      missing_stays_[i] = forest_.gapped[r.features[i]] && position_[i] >= 0;
       at = slot_left_[r.slot[at - n_constants]] ? r.left[at - n_constants] : r.right[at - n_constants];
     }
     for (at = root; at >= n_constants;) {
       const std::int32_t n = at - n_constants, s = r.slot[n];
       const auto i = static_cast<std::size_t>(feature_of_slot_[s]);
+      if (missing_stays_[i] && Forest::missing_left(r.slot_cut[s]) != static_cast<bool>(slot_left_[s])) {
+        missing_gain_[i] += value_if_missing(at, i) - base;
+        missing_stays_[i] = 0;
+      }
+      const bool has_order = forest_.ordered[r.features[i]] || forest_.gapped[r.features[i]];
       if (slot_left_[s]) {
-        if (forest_.ordered[r.features[i]]) {
+        if (has_order) {
           deviate(r.right[n], i, std::max(low_[i], s + 1), high_[i], base);
           high_[i] = std::min(high_[i], s);
         }
         at = r.left[n];
       } else {
-        if (forest_.ordered[r.features[i]]) {
+        if (has_order) {
           deviate(r.left[n], i, low_[i], std::min(high_[i], s), base);
           low_[i] = std::max(low_[i], s + 1);
         }
@@ -115,6 +127,18 @@ void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std:
   }
 }
 
+// What the tree below the value index `at` is worth if the i-th feature is missing, all else as it is.
+std::int64_t LocalSearch::value_if_missing(std::int32_t at, std::size_t i) const {
+  const Residual& r = *residual_;
+  const std::int32_t n_constants = r.n_constants();
+  while (at >= n_constants) {
+    const std::int32_t n = at - n_constants, s = r.slot[n];
+    const bool own = static_cast<std::size_t>(feature_of_slot_[s]) == i;
+    at = (own ? Forest::missing_left(r.slot_cut[s]) : static_cast<bool>(slot_left_[s])) ? r.left[n] : r.right[n];
+  }
+  return r.constants[at];
+}
+
 std::int64_t LocalSearch::run(std::int64_t target, int patience) {
   const Residual& r = *residual_;
   std::int64_t value = value_here(), best = value;
@@ -139,8 +163,19 @@ std::int64_t LocalSearch::run(std::int64_t target, int patience) {
         std::int64_t gain = 0;
         for (std::int32_t p = begin; p <= end; ++p) {
           gain += gain_[p + static_cast<std::int32_t>(i)];
-          if (p != position_[i]) offer(gain, i, p == begin ? box_->low[f] : forest_.cut[r.slot_node[p - 1]] + 1);
+          if (p != position_[i]) offer(gain, i, p == begin ? box_->low[f] : r.slot_cut[p - 1] + 1);
         }
+        continue;
+      }
+      if (forest_.gapped[f]) {
+        std::int64_t gain = 0;
+        for (std::int32_t p = begin; p <= end; ++p) {
+          gain += gain_[p + static_cast<std::int32_t>(i)];
+          if (p == position_[i]) continue;
+          const Residual::Stretch cells = r.stretch(*box_, i, p);
+          if (!cells.empty()) offer(gain, i, cells.first);
+        }
+        if (box_->missing[f] && position_[i] >= 0) offer(missing_gain_[i], i, forest_.missing_cell(f));
         continue;
       }
       const Cell now = cell_[i];

@@ -1,6 +1,6 @@
 // Tabu search for a witness on a residual forest: from a point, the best change of one feature at a time, also when it
-// does not improve, without going back at once. One pass over the trees' paths values every change of every ordered
-// feature. It finds most counterexamples that exist; when it finds none, that proves nothing.
+// does not improve, without going back at once. One pass over the trees' paths values every change of every ordered and
+// every gapped feature. It finds most counterexamples that exist; when it finds none, that proves nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ class LocalSearch {
   std::int64_t value_here() const;
   void value_changes();
   void deviate(std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high, std::int64_t base);
+  std::int64_t value_if_missing(std::int32_t at, std::size_t i) const;
   std::uint32_t random() {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 17;
@@ -43,13 +44,15 @@ class LocalSearch {
   const Residual* residual_ = nullptr;
   const Box* box_ = nullptr;
   static constexpr std::uint32_t kSeed = 2463534242U;
-  std::uint32_t state_ = kSeed;                 // of the generator
-  std::vector<std::uint8_t> slot_left_;         // per slot: the current cell goes left
-  std::vector<std::int32_t> feature_of_slot_;   // per slot: index of its feature in the residual forest
-  std::vector<Cell> cell_;                      // per feature of the residual forest
-  std::vector<std::int32_t> position_;          // per ordered feature: the splits before it lie below the cell
-  std::vector<std::int32_t> low_, high_;        // per feature: positions that stay on the current path
-  std::vector<std::int64_t> gain_;              // per position of every ordered feature: differences of gains
+  std::uint32_t state_ = kSeed;  // of the generator
+  std::vector<std::uint8_t> slot_left_;  // per slot: the current cell goes left
+  std::vector<std::int32_t> feature_of_slot_;  // per slot: index of its feature in the residual forest
+  std::vector<Cell> cell_;  // per feature of the residual forest
+  std::vector<std::int32_t> position_;  // per ordered feature: the splits before it lie below the cell
+  std::vector<std::int32_t> low_, high_;  // per feature: positions that stay on the current path
+  std::vector<std::uint8_t> missing_stays_;  // per gapped feature: missing values stay on the current path
+  std::vector<std::int64_t> gain_;  // per position of every ordered feature: differences of gains
+  std::vector<std::int64_t> missing_gain_;  // per gapped feature: what missing values add
   std::vector<int> tabu_until_;
 };
 

@@ -34,9 +34,13 @@ class Recorder {
   void split(const Box& first, int f) {
     if (forest_.ordered[f]) return put({kOrdered, f, first.low[f], first.high[f]});
     put({kSet, f});
-    for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
-      for (const Word half : {first.sets[w] & 0xFFFFFFFFU, first.sets[w] >> 32})
-        steps_.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(half)));
+    for (Cell begin = 0; begin < forest_.n_cells[f]; begin += 32) {
+      std::uint32_t half = 0;
+      for (Cell cell = begin; cell < std::min(begin + 32, forest_.n_cells[f]); ++cell)
+        half |= static_cast<std::uint32_t>(first.has(forest_, f, cell)) << (cell - begin);
+      steps_.push_back(static_cast<std::int32_t>(half));
+    }
+    if ((forest_.n_cells[f] + 31) / 32 % 2 == 1) steps_.push_back(0);  // to the end of a word
   }
 
   // A table of prices: node, alpha, beta of every node whose price is not 0. Equal tables are stored once.

@@ -6,10 +6,11 @@
 namespace treeproof {
 
 ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
-  // An ordered feature splits after one of its cells, any other by one of the left sets.
+  // An ordered feature splits after one of its cells, a gapped one so in two ways, any other by one of the left sets.
   split_begin_.assign(1, 0);
   for (int f = 0; f < forest.n_features; ++f) {
-    const std::size_t n = forest.ordered[f] ? static_cast<std::size_t>(forest.n_cells[f]) : forest.set_begin.size();
+    const auto cells = static_cast<std::size_t>(forest.n_cells[f]);
+    const std::size_t n = forest.ordered[f] ? cells : forest.gapped[f] ? 2 * cells : forest.set_begin.size();
     split_begin_.push_back(split_begin_.back() + n);
   }
   marked_.assign(split_begin_.back() / 64 + 1, 0);
@@ -88,6 +89,17 @@ std::int32_t ResidualBuilder::grow(std::int32_t node) {
     box_.low[f] = split.cut + 1;
     right = grow(split.right);
     box_.low[f] = low;
+  } else if (forest_.gapped[f]) {
+    const Cell low = box_.low[f], high = box_.high[f];
+    const std::uint8_t missing = box_.missing[f];
+    box_.restrict(forest_, node, Side::left);
+    left = grow(split.left);
+    box_.high[f] = high;
+    box_.missing[f] = missing;
+    box_.restrict(forest_, node, Side::right);
+    right = grow(split.right);
+    box_.low[f] = low;
+    box_.missing[f] = missing;
   } else {
     const auto begin = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]);
     const auto end = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f + 1]);
@@ -116,6 +128,7 @@ void ResidualBuilder::number_slots() {
     node_of_[out.slot[n]] = out.origin[n];
   }
   out.slot_node.clear();
+  out.slot_cut.clear();
   out.features.clear();
   out.slot_begin.clear();
   int f = -1;
@@ -130,6 +143,7 @@ void ResidualBuilder::number_slots() {
       }
       slot_of_[split] = static_cast<std::int32_t>(out.slot_node.size());
       out.slot_node.push_back(node);
+      out.slot_cut.push_back(forest_.cut[node]);
     }
     marked_[w] = 0;
   }

@@ -9,6 +9,7 @@
 // with equality where scaling is exact. Everything after building it costs a fraction of a pass over the forest.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -28,9 +29,24 @@ struct Residual {
   std::vector<std::int32_t> origin;       // per node: its node in the forest
   std::vector<std::int32_t> roots;        // per undecided tree: index of its value
 
-  // Splits, sorted by feature, and for an ordered feature by cut.
-  std::vector<std::int32_t> slot_node;                      // per slot: a node of the forest that makes this split
-  std::vector<std::int32_t> features, slot_begin;           // per feature that occurs; slot_begin has one entry more
+  // Splits, sorted by feature, and for an ordered or gapped feature by cut.
+  std::vector<std::int32_t> slot_node;             // per slot: a node of the forest that makes this split
+  std::vector<std::int32_t> slot_cut;              // per slot: its cut
+  std::vector<std::int32_t> features, slot_begin;  // per feature that occurs; slot_begin has one entry more
+
+  // The numbers of a gapped feature, the i-th that occurs, that go right at its slots before `position` and left at the
+  // others; none if first > last.
+  struct Stretch {
+    Cell first, last;
+    bool empty() const { return first > last; }
+  };
+  Stretch stretch(const Box& box, std::size_t i, std::int32_t position) const {
+    const std::int32_t f = features[i];
+    Stretch cells{box.low[f], box.high[f]};
+    if (position > slot_begin[i]) cells.first = std::max(cells.first, Forest::numbers_left(slot_cut[position - 1]));
+    if (position < slot_begin[i + 1]) cells.last = std::min(cells.last, Forest::numbers_left(slot_cut[position]) - 1);
+    return cells;
+  }
 
   std::int32_t n_nodes() const { return static_cast<std::int32_t>(left.size()); }
   std::int32_t n_constants() const { return static_cast<std::int32_t>(constants.size()); }
@@ -53,9 +69,9 @@ class ResidualBuilder {
 
   const Forest& forest_;
   std::vector<std::size_t> split_begin_;  // per feature: its first split, in a numbering of all possible splits
-  std::vector<Word> marked_;              // the splits that occur
-  std::vector<std::int32_t> slot_of_;     // per split that occurs: its slot
-  std::vector<std::int32_t> node_of_;     // per split that occurs: a node that makes it
+  std::vector<Word> marked_;  // the splits that occur
+  std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
+  std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
   Box box_;
   Pair pair_{};
   const Scale* scale_ = nullptr;

@@ -337,9 +337,9 @@ Searcher::Level& Searcher::level(std::size_t depth) {
 std::vector<Cell> Searcher::nearest_in(const Box& box, const std::vector<Cell>& point) const {
   std::vector<Cell> nearest = box.first_point(forest_);
   for (int f = 0; f < forest_.n_features; ++f) {
-    if (forest_.ordered[f]) {
+    if (forest_.ordered[f] || (forest_.gapped[f] && box.has_numbers(f) && point[f] < forest_.missing_cell(f))) {
       nearest[f] = std::clamp(point[f], box.low[f], box.high[f]);
-    } else if ((box.sets[forest_.words_begin[f] + point[f] / 64] >> (point[f] % 64)) & 1U) {
+    } else if (box.has(forest_, f, point[f])) {
       nearest[f] = point[f];
     }
   }

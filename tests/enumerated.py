@@ -148,11 +148,17 @@ class World:
             if place is not None:
                 axis = np.concatenate([numbers[numbers <= place], axis[-1:], numbers[numbers > place]])
         taken = np.flatnonzero(self.satisfied(condition, j, axis))
-        unordered = self.forest.columns[j].categories is not None or (np.isnan(axis).any() and place is None)
-        if unordered:
+        if self.forest.columns[j].categories is not None:
             return np.delete(axis, taken).tolist()
+        others = []
+        if np.isnan(axis[-1]) and place is None:  # missing values are beside the order, in the condition or not
+            gap = len(axis) - 1
+            others = [] if gap in taken else [axis[gap]]
+            taken, axis = taken[taken != gap], axis[:-1]
+            if len(taken) == 0:
+                return axis.tolist()
         assert taken.tolist() == list(range(taken[0], taken[-1] + 1))
-        return [axis[i] for i in (taken[0] - 1, taken[-1] + 1) if 0 <= i < len(axis)]
+        return others + [axis[i] for i in (taken[0] - 1, taken[-1] + 1) if 0 <= i < len(axis)]
 
     def span(self, j: int) -> Fraction:
         if self.forest.columns[j].categories is not None:

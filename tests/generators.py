@@ -105,7 +105,9 @@ def random_query(rng: np.random.Generator, forest: CellForest) -> Query:
         if choice < 0.4:
             domains.append(forest.only(f, [first]))
         elif choice < 0.6:
-            some = range(first, last + 1) if forest.ordered[f] else {first, last}
+            some = range(first, last + 1) if forest.ordered[f] or forest.gapped[f] else {first, last}
+            if forest.gapped[f] and rng.random() < 0.5:
+                some = {*some, n - 1}
             domains.append(forest.only(f, some))
         else:
             domains.append(forest.full[f])
@@ -181,6 +183,9 @@ def random_clauses(rng: np.random.Generator, forest: CellForest) -> tuple[Clause
         at = int(rng.integers(1, n))
         if forest.ordered[f]:
             return f, range(at) if rng.random() < 0.5 else range(at, n)
+        if forest.gapped[f]:  # numbers from an end, and missing values or not, but neither nothing nor all
+            numbers = range(at) if rng.random() < 0.5 else range(at, n - 1)
+            return f, frozenset({*numbers, n - 1} if rng.random() < 0.5 and at < n - 1 else numbers or {n - 1})
         return f, frozenset(rng.permutation(n)[:at].tolist())
 
     if all(n == 1 for n in forest.n_cells):

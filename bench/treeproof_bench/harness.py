@@ -68,20 +68,23 @@ def run(
     text: str,
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
     argv: Sequence[str] | None = None,
+    *,
+    needs_data: bool = True,
 ) -> None:
     """Run the parts that the command line asks for, print their figures, and write everything to a file on request."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with the datasets and table1.csv")
+    if needs_data:
+        parser.add_argument("--data", type=Path, required=True, help="folder with the datasets and table1.csv")
+        parser.add_argument("--dataset", nargs="+", help="datasets, by default those that each part is about")
     parser.add_argument("--instances", type=int, default=20, help="instances for each forest")
     parser.add_argument("--repeats", type=int, default=3, help="repeats of each measurement; the median counts")
-    parser.add_argument("--dataset", nargs="+", help="datasets, by default those that each part is about")
     parser.add_argument("--part", default=",".join(parts), help="parts, with commas between them; by default all")
     parser.add_argument("--json", type=Path, help="file for all numbers, written anew after each part")
     add_arguments(parser)
     args = parser.parse_args(argv)
     if not set(args.part.split(",")) <= set(parts):
         parser.error(f"--part must name some of {', '.join(parts)}. Got {args.part}.")
-    for name in args.dataset or ():
+    for name in (args.dataset if needs_data else None) or ():
         if name not in read_table(args.data):
             parser.error(f"--dataset must name datasets of {args.data / 'table1.csv'}. Got {name}.")
     report: Row = {**about(args), "parts": {}}

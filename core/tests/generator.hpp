@@ -68,12 +68,14 @@ struct Model {
   int n_classes = 1;
   std::vector<Cell> n_cells;
   std::vector<std::uint8_t> ordered;
+  std::vector<std::uint8_t> gapped = {};  // the last cell is apart from the order; empty: no feature is so
   std::vector<Tree> trees;
   std::int64_t band = 0;
   std::int64_t unit = 0;  // if not 0: what a pure leaf gives its class, and pure leaves are the exact ones
   Sums sums;              // of a vote by sums
   std::vector<std::int64_t> theta;  // per winner and loser; empty: ties go to the class that comes first
 
+  bool is_gapped(std::size_t f) const { return !gapped.empty() && gapped[f]; }
   int n_features() const { return static_cast<int>(n_cells.size()); }
   int n_sums() const { return vote == Vote::sum ? static_cast<int>(sums.start.size()) : n_classes; }
 
@@ -327,6 +329,10 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
     // Mostly a cut between two cells, sometimes one before the first or behind the last.
     const Cell cut = n == 1 || random.chance(4) ? (random.chance(50) ? -1 : n - 1) : random.below(n - 1);
     for (Cell cell = 0; cell <= cut; ++cell) goes_left[cell] = true;
+  } else if (model.is_gapped(f)) {
+    const Cell numbers = random.below(n);
+    for (Cell cell = 0; cell < numbers; ++cell) goes_left[cell] = true;
+    goes_left[n - 1] = random.chance(50);
   } else {
     goes_left = random.pick(shape.sets[f]);
   }
@@ -352,6 +358,7 @@ inline Model random_model(Random& random) {
   int room = hard ? 3000 : random.chance(10) ? 1500 : 300;  // points of the space at most
   model.n_cells.assign(n_features, 1);
   model.ordered.assign(n_features, 1);
+  model.gapped.assign(n_features, 0);
   std::vector<std::size_t> features(n_features);
   std::iota(features.begin(), features.end(), std::size_t{0});
   random.shuffle(features);
@@ -360,6 +367,7 @@ inline Model random_model(Random& random) {
     Cell n = hard ? random.between(2, 4) : random.chance(6) ? 1 : random.between(2, 6);
     if (!hard && !model.ordered[f] && random.chance(12)) n = random.pick(std::vector<Cell>{63, 64, 65, 100, 128, 130});
     model.n_cells[f] = std::min<Cell>(n, room);
+    model.gapped[f] = !model.ordered[f] && model.n_cells[f] > 1 && random.chance(50);
     room /= model.n_cells[f];
   }
 
@@ -413,6 +421,7 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   forest.n_classes = model.n_classes;
   forest.n_cells = model.n_cells;
   forest.ordered = model.ordered;
+  forest.gapped = model.gapped;
   forest.band = model.band;
   forest.unit = model.unit;
   forest.vote = model.vote;
@@ -440,6 +449,9 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
         forest.cut.push_back(-1);
       } else if (model.ordered[node.feature]) {
         forest.cut.push_back(static_cast<Cell>(cells.size()) - 1);
+      } else if (model.is_gapped(node.feature)) {
+        const Cell missing = node.goes_left.back();
+        forest.cut.push_back(2 * (static_cast<Cell>(cells.size()) - missing) + missing);
       } else {
         const auto index = known.emplace(cells, static_cast<std::int32_t>(sets.size())).first->second;
         if (known.size() > sets.size()) sets.emplace_back();
@@ -587,9 +599,10 @@ inline Allowed random_box(Random& random, const Case& c, int percent_free = 40) 
     if (random.chance(percent_free)) continue;
     if (random.chance(50)) {
       cells = {random.pick(cells)};
-    } else if (c.model.ordered[f]) {
-      const Cell one = random.pick(cells), other = random.pick(cells);
+    } else if (c.model.ordered[f] || c.model.is_gapped(f)) {
+      const Cell one = random.pick(cells), other = random.pick(cells), missing = c.model.n_cells[f] - 1;
       std::erase_if(cells, [&](Cell cell) { return cell < std::min(one, other) || cell > std::max(one, other); });
+      if (c.model.is_gapped(f) && cells.back() < missing && random.chance(30)) cells.push_back(missing);
     } else {
       const Cell certain = random.pick(cells);
       std::erase_if(cells, [&](Cell cell) { return cell != certain && random.chance(50); });
@@ -609,9 +622,21 @@ inline bool holds(const Case& c, const Allowed& allowed, Claim claim) {
   return true;
 }
 
-// One cell more for a feature; an ordered one stays without holes.
+// One cell more for a feature; an ordered one stays without holes, and so do the numbers of a gapped one.
 inline void widen(Random& random, const Case& c, std::vector<Cell>& cells, std::size_t f) {
   std::vector<Cell> more;
+  if (c.model.is_gapped(f)) {
+    const Cell missing = c.model.n_cells[f] - 1;
+    const bool has_missing = cells.back() == missing;
+    const Cell n_numbers = static_cast<Cell>(cells.size()) - has_missing;
+    if (!has_missing) more.push_back(missing);
+    for (Cell cell = 0; cell < missing; ++cell)
+      if (n_numbers == 0 || cell == cells.front() - 1 || cell == cells[n_numbers - 1] + 1) more.push_back(cell);
+    if (more.empty()) return;
+    cells.push_back(random.pick(more));
+    std::sort(cells.begin(), cells.end());
+    return;
+  }
   for (Cell cell = 0; cell < c.model.n_cells[f]; ++cell)
     if (c.model.ordered[f] ? cell == cells.front() - 1 || cell == cells.back() + 1
                            : !std::binary_search(cells.begin(), cells.end(), cell))
@@ -675,6 +700,17 @@ inline Box box_of(const Case& c, const Allowed& allowed) {
   for (std::size_t f = 0; f < allowed.size(); ++f) {
     box.low.push_back(c.model.ordered[f] ? allowed[f].front() : 0);
     box.high.push_back(c.model.ordered[f] ? allowed[f].back() : 0);
+    box.missing.push_back(c.model.is_gapped(f) && allowed[f].back() == c.model.n_cells[f] - 1);
+    if (c.model.is_gapped(f)) {
+      const std::size_t n_numbers = allowed[f].size() - box.missing[f];
+      if (n_numbers == 0) {
+        box.remove_numbers(static_cast<int>(f));
+      } else {
+        box.low[f] = allowed[f].front();
+        box.high[f] = allowed[f][n_numbers - 1];
+      }
+      continue;
+    }
     if (c.model.ordered[f]) continue;
     for (const Cell cell : allowed[f]) box.sets[c.forest.words_begin[f] + cell / 64] |= Word{1} << (cell % 64);
   }
@@ -685,8 +721,9 @@ inline Box box_of(const Case& c, const Allowed& allowed) {
 inline Allowed allowed_of(const Case& c, const Box& box) {
   Allowed allowed(c.model.n_cells.size());
   for (std::size_t f = 0; f < allowed.size(); ++f) {
-    if (c.model.ordered[f]) {
+    if (c.model.ordered[f] || c.model.is_gapped(f)) {
       for (Cell cell = box.low[f]; cell <= box.high[f]; ++cell) allowed[f].push_back(cell);
+      if (box.missing[f]) allowed[f].push_back(c.model.n_cells[f] - 1);
       continue;
     }
     // To the end of the last word, so that bits which stand for no cell are seen too.

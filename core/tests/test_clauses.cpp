@@ -7,9 +7,12 @@ namespace treeproof::testing {
 
 bool keeps(const Forest& forest, const Clause& clause, const Point& point) {
   for (const Literal& literal : clause) {
-    const Cell cell = point[literal.feature];
-    if (forest.ordered[literal.feature] ? literal.low <= cell && cell <= literal.high
-                                        : (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U)
+    const int f = literal.feature;
+    const Cell cell = point[f];
+    const bool in_range = literal.low <= cell && cell <= literal.high;
+    if (forest.gapped[f]    ? (cell == forest.n_cells[f] - 1 ? literal.missing : in_range)
+        : forest.ordered[f] ? in_range
+                            : (forest.literal_sets[literal.words + cell / 64] >> (cell % 64)) & 1U)
       return true;
   }
   return false;
@@ -23,10 +26,14 @@ void add_clauses(Random& random, Forest& forest) {
     const int literals = random.between(1, 3);
     for (int j = 0; j < literals; ++j) {
       const int f = random.below(forest.n_features);
-      const Cell last = forest.n_cells[f] - 1;
-      Literal literal{f, 0, last, forest.literal_sets.size()};
+      const Cell last = forest.n_cells[f] - 1 - forest.gapped[f];
+      Literal literal{f, 0, last, random.chance(50), forest.literal_sets.size()};
       if (last > 0) (random.chance(50) ? literal.low : literal.high) = random.between(1, last) - (literal.low == 0);
       if (literal.low == 0 && literal.high == last && last > 0) literal.high = last - 1;
+      if (forest.gapped[f] && random.chance(20)) {  // numbers all alike
+        literal.low = random.below(2);
+        literal.high = literal.low == 0 ? last : 0;
+      }
       for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w)
         forest.literal_sets.push_back(static_cast<Word>(random.below(1 << 16)));
       clause.push_back(literal);
@@ -110,7 +117,7 @@ void check_both_sides_of_a_literal() {
   model.trees = {stump(0, {true, false}, 0, 0)};
   const Case c(std::move(model));
   Forest forest = c.forest;
-  const auto is = [](int f, Cell cell) { return Literal{f, cell, cell, 0}; };
+  const auto is = [](int f, Cell cell) { return Literal{f, cell, cell, false, 0}; };
   forest.clauses = {{is(0, 1), is(1, 1)}, {is(0, 0), is(2, 1)}, {is(0, 0), is(2, 0)}};
   const Claim claim{ClaimKind::never, 0};
   const Box box = Box::full(forest);
@@ -130,7 +137,7 @@ void check_clauses_that_leave_nothing() {
   model.trees = {stump(0, {true, false, false}, 0, 0)};
   const Case c(std::move(model));
   Forest forest = c.forest;
-  forest.clauses = {{{0, 1, 2, 0}, {0, 2, 2, 0}}, {{0, 0, 0, 0}}};
+  forest.clauses = {{{0, 1, 2, false, 0}, {0, 2, 2, false, 0}}, {{0, 0, 0, false, 0}}};
   const Claim claim{ClaimKind::never, 0};
   const Box box = Box::full(forest);
   CHECK(decide_plainly(forest, box, claim, never_stop).status == Status::entailed, "there is no point");

@@ -26,10 +26,12 @@ void check_inflation(Random& random, const Case& c) {
     Allowed wider = start;
     const int f = random.below(static_cast<int>(wider.size()));
     wider[f] = c.full()[f];
-    if (c.model.ordered[f] && random.chance(50)) {
+    if ((c.model.ordered[f] || c.model.is_gapped(f)) && random.chance(50)) {
       std::erase_if(wider[f], [&](Cell cell) { return std::abs(cell - point[f]) > 1; });
     } else if (random.chance(50)) {
-      std::erase_if(wider[f], [&](Cell cell) { return cell != point[f] && !c.model.ordered[f] && random.chance(50); });
+      std::erase_if(wider[f], [&](Cell cell) {
+        return cell != point[f] && !c.model.ordered[f] && !c.model.is_gapped(f) && random.chance(50);
+      });
     }
     if (entails(wider, claim)) start = wider;
   }
@@ -51,6 +53,20 @@ void check_inflation(Random& random, const Case& c) {
       const Cell first = taken.front(), last = taken.back();
       for (Cell cell = last + 1; cell < c.model.n_cells[f] && joins(cell);) ++cell;
       for (Cell cell = first - 1; cell >= 0 && joins(cell);) --cell;
+    } else if (c.model.is_gapped(f)) {
+      const Cell missing = c.model.n_cells[f] - 1;
+      const bool has_missing = taken.back() == missing;
+      const auto n_numbers = static_cast<std::size_t>(taken.size()) - has_missing;
+      if (n_numbers > 0) {
+        const Cell first = taken.front(), last = taken[n_numbers - 1];
+        for (Cell cell = last + 1; cell < missing && joins(cell);) ++cell;
+        for (Cell cell = first - 1; cell >= 0 && joins(cell);) --cell;
+      } else {  // from the lowest number that can join
+        Cell cell = 0;
+        while (cell < missing && !joins(cell)) ++cell;
+        for (++cell; cell < missing && joins(cell);) ++cell;
+      }
+      if (!has_missing) joins(missing);
     } else {
       for (Cell cell = 0; cell < c.model.n_cells[f]; ++cell)
         if (std::find(start[f].begin(), start[f].end(), cell) == start[f].end()) joins(cell);

@@ -91,7 +91,13 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
     std::int64_t most = 0;
     for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
     const auto stays = [&](Cell cell) { return bound - most + earning(c, r, f, cell, prices) >= target; };
-    if (!c.model.ordered[f]) {
+    if (c.model.is_gapped(f)) {
+      const Cell missing = c.model.n_cells[f] - 1;
+      const bool numbers = left[f].front() != missing, has_missing = left[f].back() == missing;
+      CHECK(!has_missing || forced || stays(missing), "missing values that cost too much are cut off");
+      CHECK(!numbers || forced || (stays(left[f].front()) && stays(left[f][left[f].size() - 1 - has_missing])),
+            "both ends of the numbers that cost too much are cut off");
+    } else if (!c.model.ordered[f]) {
       CHECK(std::all_of(left[f].begin(), left[f].end(), stays), "every value that costs too much is cut off");
     } else if (!forced) {  // behind the splits of roots, new ends are left for the next time
       CHECK(stays(left[f].front()) && stays(left[f].back()), "both ends that cost too much are cut off");

@@ -14,7 +14,10 @@ void check_local_search(Random& random, const Case& c, LocalSearch& search, cons
   std::int64_t one_better = std::numeric_limits<std::int64_t>::min();
   for (const std::int32_t f : r.features)
     for (const Cell cell : contest.allowed[f]) {
-      bool differs = !c.model.ordered[f] && cell != start[f];  // ordered: at some split that is left
+      // Of values any other, and missing for a number; of numbers one that takes another side at some split.
+      const Cell missing = c.model.n_cells[f] - 1;
+      bool differs =
+          c.model.is_gapped(f) ? (cell == missing) != (start[f] == missing) : !c.model.ordered[f] && cell != start[f];
       for (const std::int32_t node : r.slot_node) {
         const TwinNode& twin = *c.twins[node];
         differs = differs || (twin.feature == f && twin.goes_left[cell] != twin.goes_left[start[f]]);

@@ -47,7 +47,7 @@ class Record {
       }
       case Recorder::kSet: {
         const int f = next();
-        std::vector<std::uint32_t> halves(2 * (forest_.words_begin[f + 1] - forest_.words_begin[f]));
+        std::vector<std::uint32_t> halves(2 * ((static_cast<std::size_t>(forest_.n_cells[f]) + 63) / 64));
         for (std::uint32_t& half : halves) half = static_cast<std::uint32_t>(next());
         check_split(allowed, f, [&](Cell cell) { return (halves[cell / 32] >> (cell % 32)) & 1U; });
         break;

@@ -22,7 +22,7 @@ void check_limits_of_tables() {
       forest.scores.insert(forest.scores.end(), {0, 0, 1, 0, 0, 1});
       forest.exact.insert(forest.exact.end(), {0, 1, 1});
     }
-    for (int k = 0; k < n_clauses; ++k) forest.clauses.push_back({{0, 0, k == 0 ? 0 : 1, 0}});
+    for (int k = 0; k < n_clauses; ++k) forest.clauses.push_back({{0, 0, k == 0 ? 0 : 1, false, 0}});
     forest.derive();
     return forest;
   };

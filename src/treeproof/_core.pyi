@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+_Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
+
 class Cancel:
     def __init__(self) -> None: ...
     def set(self) -> None: ...
@@ -42,6 +44,7 @@ class Deletion:
 class Inflation:
     low: list[int]
     high: list[int]
+    missing: list[int]
     sets: list[int]
     clauses: list[int]
     widest: bool
@@ -51,9 +54,7 @@ class Forest:
     def label(self, point: list[int]) -> int: ...
     def decide(
         self,
-        low: npt.NDArray[np.int32],
-        high: npt.NDArray[np.int32],
-        sets: npt.NDArray[np.uint64],
+        box: _Box,
         stays: bool,
         label: int,
         home: list[int] | None,
@@ -64,9 +65,7 @@ class Forest:
     def price_shift(self) -> int: ...
     def prove(
         self,
-        low: npt.NDArray[np.int32],
-        high: npt.NDArray[np.int32],
-        sets: npt.NDArray[np.uint64],
+        box: _Box,
         stays: bool,
         label: int,
         home: list[int],
@@ -75,9 +74,7 @@ class Forest:
     ) -> Proof | None: ...
     def witnesses(
         self,
-        low: npt.NDArray[np.int32],
-        high: npt.NDArray[np.int32],
-        sets: npt.NDArray[np.uint64],
+        box: _Box,
         label: int,
         home: list[int],
         features: list[int],
@@ -89,9 +86,7 @@ class Forest:
     ) -> Deletion: ...
     def inflate(
         self,
-        low: npt.NDArray[np.int32],
-        high: npt.NDArray[np.int32],
-        sets: npt.NDArray[np.uint64],
+        box: _Box,
         point: list[int],
         label: int,
         order: list[int],

@@ -270,6 +270,12 @@ def _best(world: World, rows: list) -> int:
         cells = {point[f] for point in points} | {home[f]}
         if forest.ordered[f]:
             return [range(a, b + 1) for a in cells if a <= home[f] for b in cells if b >= home[f]]
+        if forest.gapped[f]:  # a range of numbers, around home unless that is missing, with or without missing values
+            gap = forest.n_cells[f] - 1
+            numbers = cells - {gap}
+            ranges = [range(a, b + 1) for a in numbers for b in numbers if home[f] == gap or a <= home[f] <= b]
+            found = [[*some, gap] for some in [*ranges, range(0)]] + list(ranges)
+            return [side for side in found if home[f] in side and (gap in cells or gap not in side)]
         others = sorted(cells - {home[f]})
         return [sorted({home[f], *some}) for n in range(len(others) + 1) for some in itertools.combinations(others, n)]
 

@@ -33,6 +33,8 @@ from treeproof.space.domains import Cells, Domain
 
 _WORD = 64
 
+_Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
+
 
 class PlainOracle:
     """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
@@ -44,8 +46,9 @@ class PlainOracle:
         source = forest.source
         sums = source.decision
         self._forest = forest
-        # An ordered feature needs no words; the others hold one bit for each cell.
-        words = [0 if ordered else -(-n // _WORD) for n, ordered in zip(forest.n_cells, forest.ordered, strict=True)]
+        # Ranges need no words; sets of values hold one bit for each.
+        self._ranges = [ordered or gapped for ordered, gapped in zip(forest.ordered, forest.gapped, strict=True)]
+        words = [0 if ranges else -(-n // _WORD) for n, ranges in zip(forest.n_cells, self._ranges, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
         exact, unit = _exact_leaves(forest)
@@ -53,6 +56,7 @@ class PlainOracle:
             self._core = _core.make_forest(
                 n_cells=np.array(forest.n_cells, dtype=np.int32),
                 ordered=np.array(forest.ordered, dtype=np.uint8),
+                gapped=np.array(forest.gapped, dtype=np.uint8),
                 n_classes=forest.n_classes,
                 roots=source.roots,
                 feature=forest.feature,
@@ -81,7 +85,7 @@ class PlainOracle:
     def decide(self, query: Query) -> Answer:
         """Answer the query; the core is the features at whose splits the proof needed the restriction."""
         outcome = self._core.decide(
-            *self._box(query.domains),
+            self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
             None if query.near is None else list(query.near),
@@ -94,25 +98,36 @@ class PlainOracle:
             return Refuted(tuple(outcome.witness), outcome.label, outcome.near_tie)
         return Unknown("deadline")
 
-    def _box(
-        self, domains: Sequence[Domain]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
-        """Return the ends of the ordered features' domains, and the sets of the others one after the other."""
-        forest = self._forest
-        low = np.zeros(forest.n_features, dtype=np.int32)
-        high = np.zeros(forest.n_features, dtype=np.int32)
+    def _box(self, domains: Sequence[Domain]) -> _Box:
+        """Return the ends of ranges, whether missing values are beside them, and sets one after the other."""
+        n = self._forest.n_features
+        low, high, missing = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         sets = np.zeros(self._begin[-1], dtype=np.uint64)
         for f, domain in enumerate(domains):
-            if forest.ordered[f]:
-                low[f], high[f] = domain[0], domain[-1]  # type: ignore[index]
+            if self._ranges[f]:
+                low[f], high[f], missing[f] = self._range(f, domain)
             else:
                 sets[self._begin[f] : self._begin[f + 1]] = _bits(domain, self._begin[f + 1] - self._begin[f])
-        return low, high, sets
+        return low, high, missing, sets
 
-    def _literal(self, feature: int, domain: Domain, words: Sequence[int]) -> tuple[int, int, int, list[int]]:
+    def _range(self, feature: int, domain: Domain) -> tuple[int, int, bool]:
+        """Return the first and the last cell of a domain of numbers, and whether missing values are in it too."""
         if self._forest.ordered[feature]:
-            return feature, min(domain), max(domain), []
-        return feature, 0, 0, _bits(domain, words[feature])
+            return min(domain), max(domain), False
+        last = self._forest.n_cells[feature] - 1
+        missing = last in domain
+        n_numbers = len(domain) - missing
+        if n_numbers == 0:
+            return 1, 0, missing
+        low = min(domain)
+        high = low + n_numbers - 1
+        assert n_numbers == last or all(cell in domain for cell in range(low, high + 1)), "numbers have no holes"
+        return low, high, missing
+
+    def _literal(self, feature: int, domain: Domain, words: Sequence[int]) -> tuple[int, int, int, bool, list[int]]:
+        if self._ranges[feature]:
+            return feature, *self._range(feature, domain), []
+        return feature, 0, 0, False, _bits(domain, words[feature])
 
 
 class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
@@ -141,7 +156,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
         """Return the record that the search wrote while it proved the query."""
         near = query.near or tuple(min(domain) for domain in query.domains)
         proof = self._core.prove(
-            *self._box(query.domains),
+            self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
             list(near),
@@ -155,7 +170,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
     ) -> list[Cells]:
         """Return all witnesses by one call of the core."""
         found = self._core.witnesses(
-            *self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
+            self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
         )
         return [tuple(point) for point in found]
 
@@ -183,15 +198,19 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
         cancel: Cancel | None = None,
     ) -> Inflation:
         """Return the widest domains, with the whole loop inside the core."""
-        found = self._core.inflate(
-            *self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel
-        )
-        low, high, sets = found.low, found.high, found.sets
-        wider: list[Domain] = [
-            range(low[f], high[f] + 1) if ordered else _cells(sets[self._begin[f] : self._begin[f + 1]])
-            for f, ordered in enumerate(self._forest.ordered)
-        ]
-        return Inflation(tuple(wider), frozenset(found.clauses), found.widest, found.tally)
+        found = self._core.inflate(self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel)
+        low, high, missing, sets = found.low, found.high, found.missing, found.sets
+        forest = self._forest
+
+        def domain(f: int) -> Domain:
+            if forest.ordered[f]:
+                return range(low[f], high[f] + 1)
+            if forest.gapped[f]:
+                return frozenset([*range(low[f], high[f] + 1), *([forest.n_cells[f] - 1] if missing[f] else [])])
+            return _cells(sets[self._begin[f] : self._begin[f + 1]])
+
+        wider = tuple(domain(f) for f in range(forest.n_features))
+        return Inflation(wider, frozenset(found.clauses), found.widest, found.tally)
 
 
 def _seconds_left(deadline: float | None) -> float:
@@ -228,7 +247,7 @@ def _cells(words: Sequence[int]) -> frozenset[int]:
 def _feature_of_sets(forest: CellForest) -> dict[int, int]:
     """Return a feature whose splits use each left set; a set shared by features needs the words of the largest."""
     owner: dict[int, int] = {}
-    for f in np.flatnonzero(~np.array(forest.ordered)).tolist():
+    for f in np.flatnonzero(~(np.array(forest.ordered) | np.array(forest.gapped))).tolist():
         for s in np.unique(forest.cut[forest.feature == f]).tolist():
             if s not in owner or forest.n_cells[owner[s]] < forest.n_cells[f]:
                 owner[s] = f

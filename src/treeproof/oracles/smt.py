@@ -419,7 +419,8 @@ def _side(forest: CellForest, node: int, domain: Domain, goes_left: bool) -> Dom
     if isinstance(domain, range):
         middle = min(max(cut + 1, domain.start), domain.stop)
         return range(domain.start, middle) if goes_left else range(middle, domain.stop)
-    return domain & forest.left_sets[cut] if goes_left else domain - forest.left_sets[cut]
+    left = forest.left_cells(int(forest.feature[node]), cut)
+    return domain & left if goes_left else domain - left
 
 
 def _box_terms(forest: CellForest, box: Box) -> list[str]:

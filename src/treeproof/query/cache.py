@@ -107,14 +107,12 @@ class Cache:
         return answer
 
     def decide(self, domains: Sequence[Domain]) -> Answer:
-        """Does the claim hold for every point of these domains? Those of ordered features may have holes.
+        """Does the claim hold for every point of these domains? Those of ordered and gapped features may have holes.
 
         The oracle is asked about the domains with their holes filled. A witness in a hole says nothing, so the parts
         on both sides of it are asked about instead.
         """
-        answer = self._decide(
-            tuple(_filled(domain) if self.forest.ordered[f] else domain for f, domain in enumerate(domains))
-        )
+        answer = self._decide(tuple(self._filled(f, domain) for f, domain in enumerate(domains)))
         if not isinstance(answer, Refuted):
             return answer
         astray = next((f for f, domain in enumerate(domains) if answer.witness[f] not in domain), None)
@@ -128,6 +126,15 @@ class Cache:
                 return part
             proof = Entailed(proof.core | part.core, proof.near_tie or part.near_tie, proof.clauses | part.clauses)
         return proof
+
+    def _filled(self, f: int, domain: Domain) -> Domain:
+        """Return the domain without holes between its ordered cells."""
+        if isinstance(domain, range) or not (self.forest.ordered[f] or self.forest.gapped[f]):
+            return domain
+        missing = {self.forest.n_cells[f] - 1} if self.forest.gapped[f] else set()
+        numbers = domain - missing
+        filled = range(min(numbers), max(numbers) + 1) if numbers else range(0)
+        return frozenset({*filled, *(domain & missing)}) if self.forest.gapped[f] else filled
 
     def smallest_core(self, inside: frozenset[int]) -> frozenset[int]:
         """Return the smallest set inside `inside`, itself sufficient, that is known to be sufficient."""
@@ -159,10 +166,6 @@ class Cache:
         if not allowed or not violates(self.claim, self.forest.label(answer.witness)):
             raise InternalError(f"{self.oracle.name}: a witness did not refute its query; please report this.")
         return answer
-
-
-def _filled(domain: Domain) -> range:
-    return domain if isinstance(domain, range) else range(min(domain), max(domain) + 1)
 
 
 def _mask(features: Iterable[int]) -> int:

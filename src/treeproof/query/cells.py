@@ -39,13 +39,17 @@ class CellForest:
     n_cells
         Number of cells of each feature.
     ordered
-        Per feature, whether its splits are cuts of an order (domains are ranges) or arbitrary sets of values.
+        Per feature, whether its splits are cuts of an order; then domains are ranges.
+    gapped
+        Per feature, whether they are so but for its last cell, that of missing values, which each split sends where it
+        likes; then domains are ranges of numbers, with or without that cell. Other features have sets of values.
     feature
         Per node the feature tested; -1 at leaves.
     cut
-        Per node: on an ordered feature, cells ``<= cut`` go left; on a feature of values, an index into `left_sets`.
+        Per node: on an ordered feature, cells ``<= cut`` go left; on a gapped one, the first ``cut // 2`` cells do, and
+        missing values iff ``cut`` is odd; on a feature of values, it is an index into `left_sets`.
     left_sets
-        Sets of cells that go left.
+        Sets of values that go left.
     scores
         Per node an integer for each class; meaningful at leaves.
     theta
@@ -62,6 +66,7 @@ class CellForest:
     source: Forest
     n_cells: tuple[int, ...]
     ordered: tuple[bool, ...]
+    gapped: tuple[bool, ...]
     feature: IntArray
     cut: IntArray
     left_sets: tuple[frozenset[int], ...]
@@ -92,7 +97,7 @@ class CellForest:
         return tuple(self.only(f, range(n)) for f, n in enumerate(self.n_cells))
 
     def only(self, feature: int, cells: Iterable[int]) -> Domain:
-        """Return the domain of `feature` with just these cells (consecutive ones, if the feature is ordered)."""
+        """Return the domain of `feature` with just these cells; where they have an order, without holes."""
         chosen = sorted(cells)
         if not self.ordered[feature]:
             return frozenset(chosen)
@@ -107,8 +112,18 @@ class CellForest:
 
     def goes_left(self, node: int, cell: int) -> bool:
         """Return whether a cell of the node's feature goes left at `node`."""
-        cut = int(self.cut[node])
-        return cell <= cut if self.ordered[self.feature[node]] else cell in self.left_sets[cut]
+        return self._sends_left(int(self.feature[node]), int(self.cut[node]), cell)
+
+    def left_cells(self, feature: int, cut: int) -> frozenset[int]:
+        """Return the cells of a feature that go left at a split."""
+        return frozenset(cell for cell in range(self.n_cells[feature]) if self._sends_left(feature, cut, cell))
+
+    def _sends_left(self, feature: int, cut: int, cell: int) -> bool:
+        if self.ordered[feature]:
+            return cell <= cut
+        if self.gapped[feature]:
+            return bool(cut & 1) if cell == self.n_cells[feature] - 1 else cell < cut >> 1
+        return cell in self.left_sets[cut]
 
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
@@ -116,8 +131,7 @@ class CellForest:
         reached = []
         for node in self.source.roots.tolist():
             while (f := feature[node]) != LEAF:
-                goes_left = point[f] <= cut[node] if self.ordered[f] else point[f] in self.left_sets[cut[node]]
-                node = left[node] if goes_left else right[node]
+                node = left[node] if self._sends_left(f, cut[node], point[f]) else right[node]
             reached.append(node)
         return reached
 
@@ -145,14 +159,10 @@ def discretise(space: Space) -> CellForest:
         if isinstance(seen, NumericFeature):
             # The last cell that goes left: cells are intervals that no threshold cuts.
             last = np.searchsorted(seen.highs, forest.threshold[nodes], side="right") - 1
-            if seen.ordered:
+            if seen.apart:
+                cut[nodes] = 2 * (last + 1) + forest.missing_left[nodes]
+            else:
                 cut[nodes] = last if seen.missing_cell is None else last + forest.missing_left[nodes]
-                continue
-            for node, numbers, missing in zip(
-                nodes.tolist(), last.tolist(), forest.missing_left[nodes].tolist(), strict=True
-            ):
-                cells_left = frozenset(range(numbers + 1)) | ({len(seen.lows)} if missing else frozenset())
-                cut[node] = left_sets.setdefault(cells_left, len(left_sets))
             continue
         assert isinstance(seen, ValueFeature)
         place = seen.columns.index(column)
@@ -166,6 +176,7 @@ def discretise(space: Space) -> CellForest:
         source=forest,
         n_cells=tuple(f.n_cells for f in space.features),
         ordered=tuple(f.ordered for f in space.features),
+        gapped=tuple(isinstance(f, NumericFeature) and f.apart for f in space.features),
         feature=feature,
         cut=cut,
         left_sets=tuple(left_sets),

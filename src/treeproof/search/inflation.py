@@ -2,17 +2,19 @@
 
 In the given order, each feature takes as many further cells as the claim, with the others' domains as they are, still
 holds for: an ordered feature all cells up to the first that refutes it, on either side; another feature every value
-that does not. A domain entails the claim iff each of its cells does, so the cells of one feature do not compete, and
-the result depends on the order of the features alone, not on the oracle or its witnesses. Nothing can be added
-afterwards: domains have only grown since a cell was refuted.
+that does not. A gapped feature does both, for its numbers and for missing values; where it was missing, its numbers
+start with the lowest that does not refute the claim. A domain entails the claim iff each of its cells does, so the
+cells of one feature do not compete, and the result depends on the order of the features alone, not on the oracle or
+its witnesses. Nothing can be added afterwards: domains have only grown since a cell was refuted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treeproof.query.cache import Cache
+from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Inflates, Refuted, Stays, expired
 from treeproof.space.domains import Domain
 
@@ -43,7 +45,8 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
         return Widened(found.domains, found.widest, found.clauses)
     clauses: frozenset[int] = frozenset()
     for f in chosen:
-        for cells in beside(wider[f], forest.n_cells[f]):
+        ranges = forest.ordered[f] or forest.gapped[f]
+        for cells in _beside(forest, f, wider):
             # Cells that a witness excludes go, until the others are proved.
             while cells:
                 if expired(cache.deadline):
@@ -51,7 +54,7 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
                 answer = cache.decide([*wider[:f], forest.only(f, cells), *wider[f + 1 :]])
                 if isinstance(answer, Refuted):
                     at = cells.index(answer.witness[f])
-                    cells = cells[:at] if forest.ordered[f] else cells[:at] + cells[at + 1 :]
+                    cells = cells[:at] if ranges else cells[:at] + cells[at + 1 :]
                 elif isinstance(answer, Entailed):
                     wider[f] = forest.only(f, {*wider[f], *cells})
                     clauses |= answer.clauses
@@ -61,8 +64,19 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
     return Widened(tuple(wider), True, clauses)
 
 
-def beside(domain: Domain, n_cells: int) -> list[list[int]]:
-    """Return the cells that may join a domain, the nearest first: on each side of a range, or all others of a set."""
-    if isinstance(domain, range):
-        return [list(range(domain[-1] + 1, n_cells)), list(range(domain[0] - 1, -1, -1))]
-    return [[cell for cell in range(n_cells) if cell not in domain]]
+def _beside(forest: CellForest, f: int, wider: Sequence[Domain]) -> Iterator[list[int]]:
+    """Yield cells that may join the domain as it then is: on the sides of a range, the nearest first, or of a set."""
+    if not (forest.ordered[f] or forest.gapped[f]):
+        yield [cell for cell in range(forest.n_cells[f]) if cell not in wider[f]]
+        return
+    n_numbers = forest.n_cells[f] - forest.gapped[f]
+    if min(wider[f]) == n_numbers:  # missing
+        for cell in range(n_numbers):
+            yield [cell]
+            if cell in wider[f]:
+                break
+    low, high = min(wider[f]), max((cell for cell in wider[f] if cell < n_numbers), default=n_numbers)
+    yield list(range(high + 1, n_numbers))
+    yield list(range(low - 1, -1, -1)) if high < n_numbers else []
+    if n_numbers < forest.n_cells[f] and n_numbers not in wider[f]:
+        yield [n_numbers]

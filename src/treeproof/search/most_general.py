@@ -13,7 +13,6 @@ A counterexample is moved towards home as far as it stays one: the nearer it is,
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeproof.query.cache import Cache
+from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Labels, Refuted, Unknown, expired, violates
 from treeproof.search.hitting import HittingSets
 from treeproof.space.domains import Cells, Domain
@@ -54,6 +54,9 @@ def most_general(cache: Cache, points: Mapping[Cells, int], others: Iterable[Cel
     return Search(cache, points, others).run()
 
 
+_UP, _DOWN, _ALONE = 1, -1, 0  # the ways in which the hull extends
+
+
 class Search:
     """The search of `most_general`, and what it has found so far: `covered` by the hull of `best`, points by index."""
 
@@ -61,7 +64,8 @@ class Search:
         n = cache.forest.n_features
         self._cache = cache
         self._home = np.array(cache.point, dtype=int)
-        self._ordered = np.array(cache.forest.ordered)
+        self._missing = _missing_cells(cache.forest)
+        self._ordered = np.array(cache.forest.ordered) | np.array(cache.forest.gapped)
         self._points = np.array(list(points), dtype=int).reshape(-1, n)
         self._weights = np.array(list(points.values()), dtype=int)
         self._others = np.array(list(others), dtype=int).reshape(-1, n)
@@ -170,7 +174,7 @@ class Search:
             near[f] = bad
             if self._violates(near):
                 continue
-            while self._ordered[f] and abs(good - bad) > 1:
+            while self._ordered[f] and self._missing[f] not in (good, bad) and abs(good - bad) > 1:
                 near[f] = (good + bad) // 2
                 if self._violates(near):
                     good = near[f]
@@ -189,17 +193,23 @@ class Search:
         """Return per point and feature whether the point goes as far from home as the target, on its side."""
         points = self._points[kept]
         beyond = np.where(target > self._home, points >= target, points <= target)
+        beyond &= (points != self._missing) | (target == self._missing)
         return (target == self._home) | np.where(self._ordered, beyond, points == target)
 
     def hull(self, kept: Integers) -> tuple[Domain, ...]:
         """Return the smallest domains that hold home and these points."""
         points = np.vstack([self._points[kept], self._home])
-        return tuple(
-            range(int(points[:, f].min()), int(points[:, f].max()) + 1)
-            if ordered
-            else frozenset(np.unique(points[:, f]).tolist())
-            for f, ordered in enumerate(self._ordered)
-        )
+        return tuple(self._extended(f, points[:, f]) for f in range(points.shape[1]))
+
+    def _extended(self, f: int, cells: Integers) -> Domain:
+        """Return the smallest domain of a feature that holds these cells."""
+        if not self._ordered[f]:
+            return frozenset(np.unique(cells).tolist())
+        numbers = cells[cells != self._missing[f]]
+        spanned = range(int(numbers.min()), int(numbers.max()) + 1) if len(numbers) else range(0)
+        if self._cache.forest.ordered[f]:
+            return spanned
+        return frozenset({*spanned, *np.unique(cells[cells == self._missing[f]]).tolist()})
 
     def inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return which of some points lie in the hull of home and points."""
@@ -219,31 +229,44 @@ class Search:
 class Choice:
     """The heaviest choice of points whose hull avoids counterexamples; `bound` is proved at any time.
 
-    What the hitting sets choose is a point that is lost, or, at no cost, an extent that the hull has: that it goes from
-    home to a certain cell, or further.
+    What the hitting sets choose is a point that is lost, or, at no cost, an extent that the hull has: that it goes up,
+    or down, to a certain cell or further, or that it has a value. From home it goes either way. Where home is missing,
+    there is nothing to go from: a number is in the hull if that goes down to it and up to it.
     """
 
     def __init__(self, cache: Cache, points: Integers, weights: Integers) -> None:
         self._home = cache.point
-        self._ordered = cache.forest.ordered
+        self._missing = _missing_cells(cache.forest).tolist()
         self._total = int(weights.sum())
         self._n_points = len(points)
         costs = dict(enumerate(weights.tolist()))
-        self._extents: list[dict[int, int]] = []  # per feature: cells of points, in order, to what stands for them
+
+        def extents(cells: Iterable[int]) -> dict[int, int]:
+            made = {cell: len(costs) + i for i, cell in enumerate(cells)}
+            costs.update(dict.fromkeys(made.values(), 0))
+            return made
+
+        # Per feature: cells of points to what stands for an extent, along the way that the extent goes.
+        self._ways: list[dict[int, dict[int, int]]] = []
         for f, home in enumerate(self._home):
             cells = [cell for cell in np.unique(points[:, f]).tolist() if cell != home]
-            self._extents.append({cell: len(costs) + i for i, cell in enumerate(cells)})
-            costs.update(dict.fromkeys(self._extents[f].values(), 0))
+            in_order = cache.forest.ordered[f] or cache.forest.gapped[f]
+            numbers = [cell for cell in cells if in_order and cell != self._missing[f]]
+            apart = home == self._missing[f]
+            self._ways.append(
+                {
+                    _UP: extents(cell for cell in numbers if apart or cell > home),
+                    _DOWN: extents(cell for cell in reversed(numbers) if apart or cell < home),
+                    _ALONE: extents(cell for cell in cells if cell not in numbers),
+                }
+            )
         self._sets = HittingSets(costs, deadline=cache.deadline)
-        for f, extents in enumerate(self._extents):
+        for f, ways in enumerate(self._ways):
             for i, cell in enumerate(points[:, f].tolist()):
-                if cell in extents:
-                    self._sets.require([i + 1, extents[cell] + 1])
-            if self._ordered[f]:
-                above = [extents[cell] for cell in extents if cell > self._home[f]]
-                below = [extents[cell] for cell in reversed(extents) if cell < self._home[f]]
-                for near, far in [*pairwise(above), *pairwise(below)]:
-                    self._sets.require([near + 1, -(far + 1)])
+                for extent in self._extents(f, cell) or ():
+                    self._sets.require([i + 1, extent + 1])
+            for near, far in [*pairwise(ways[_UP].values()), *pairwise(ways[_DOWN].values())]:
+                self._sets.require([near + 1, -(far + 1)])
 
     def __enter__(self) -> Choice:
         return self
@@ -258,19 +281,33 @@ class Choice:
 
     def avoid(self, counterexample: Integers) -> None:
         """Ask that in some feature the hull does not extend as far as the counterexample."""
-        needed = [self._extent(f, cell) for f, cell in enumerate(counterexample.tolist()) if cell != self._home[f]]
+        needed = [self._extents(f, cell) for f, cell in enumerate(counterexample.tolist())]
         if None not in needed:
-            self._sets.require([-(extent + 1) for extent in needed if extent is not None])
+            self._sets.require([-(extent + 1) for extents in needed for extent in extents or ()])
 
     def heaviest(self, above: int) -> Integers | None:
         """Return a choice of points as heavy as any, or None if none is heavier than `above`; or TimeoutError."""
         chosen = self._sets.cheapest(below=self._total - above)
         return None if chosen is None else np.array([i for i in range(self._n_points) if i not in chosen], dtype=int)
 
-    def _extent(self, f: int, cell: int) -> int | None:
-        """Return the least extent with which the hull has this cell; None if no point goes so far."""
-        cells = list(self._extents[f])
-        if not self._ordered[f]:
-            return self._extents[f].get(cell)
-        place = bisect_left(cells, cell) if cell > self._home[f] else bisect_right(cells, cell) - 1
-        return self._extents[f][cells[place]] if 0 <= place < len(cells) else None
+    def _extents(self, f: int, cell: int) -> list[int] | None:
+        """Return the least extents with which the hull has this cell; None if no points go so far."""
+        home, missing, ways = self._home[f], self._missing[f], self._ways[f]
+        if cell == home:
+            return []
+        if cell in ways[_ALONE]:
+            return [ways[_ALONE][cell]]
+        found = []
+        for way in (_UP, _DOWN):
+            if cell == missing or (home != missing and (cell - home) * way < 0):
+                continue
+            extent = next((extent for far, extent in ways[way].items() if (far - cell) * way >= 0), None)
+            if extent is None:
+                return None
+            found.append(extent)
+        return found or None
+
+
+def _missing_cells(forest: CellForest) -> Integers:
+    """Return per gapped feature the cell of missing values, and -1 for the others."""
+    return np.array([n - 1 if gapped else -1 for n, gapped in zip(forest.n_cells, forest.gapped, strict=True)])

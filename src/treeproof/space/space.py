@@ -151,16 +151,22 @@ class Space:
 
     def _literals(self, f: int, cells: frozenset[int]) -> list[list[Domain]]:
         """Return lists of domains: the cell is among `cells` iff each list has a domain that it lies in."""
-        n = self.features[f].n_cells
-        if not self.features[f].ordered:
-            return [[cells] if cells else []]
+        feature = self.features[f]
+        n, missing = feature.n_cells, frozenset[int]()
+        if not feature.ordered:
+            if not (isinstance(feature, NumericFeature) and feature.apart):
+                return [[cells] if cells else []]
+            n, missing = n - 1, frozenset({n - 1})
         others = set(range(n)) - cells
         starts = sorted(cell for cell in others if cell - 1 not in others)
         ends = sorted(cell for cell in others if cell + 1 not in others)
-        return [
-            [domain for domain in (range(start), range(end + 1, n)) if len(domain) > 0]
-            for start, end in zip(starts, ends, strict=True)
-        ]
+        literals = [[range(start), range(end + 1, n)] for start, end in zip(starts, ends, strict=True)]
+        if feature.ordered:
+            return [[domain for domain in pair if len(domain) > 0] for pair in literals]
+        # Missing values are in both domains or in neither. Where no number is excluded, they are.
+        also = missing & cells
+        sets = [[frozenset({*domain, *also}) for domain in pair] for pair in literals or [[range(n)]]]
+        return [[domain for domain in pair if domain] for pair in sets]
 
 
 def feature_index(feature: Any, names: Sequence[str]) -> int:

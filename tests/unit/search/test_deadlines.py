@@ -218,8 +218,3 @@ def test_what_was_widened_until_the_deadline_is_proved(clock):
             assert all(set(a) <= set(b) for a, b in zip(found.domains, whole.domains, strict=True))
             last = tuple(map(len, found.domains))
         assert sum(last) <= sum(map(len, whole.domains))
-
-
-def test_cells_beside_a_domain_are_the_nearest_first():
-    assert inflation.beside(range(2, 5), 8) == [[5, 6, 7], [1, 0]]
-    assert inflation.beside(frozenset({1, 4}), 6) == [[0, 2, 3, 5]]

@@ -40,7 +40,8 @@ def test_an_explanation_names_the_rules_that_its_proof_used(native):
     rule = ((1, range(1, 2)), (2, range(1, 2)))
     other = ((3, range(1, 2)), (0, range(1, 2)))
     forest = sum_of("a", "b", "c", clauses=(other, rule))
-    forest = replace(forest, n_cells=(*forest.n_cells, 2), ordered=(*forest.ordered, True))
+    more = {"n_cells": (*forest.n_cells, 2), "ordered": (*forest.ordered, True), "gapped": (*forest.gapped, False)}
+    forest = replace(forest, **more)
     point, claim = (1, 1, 1, 1), Stays(1)
     oracle = NativeOracle(forest, tabulate=False) if native else BruteOracle(forest)
     found = abductive(Cache(forest, oracle, point, claim), [3, 2, 1, 0])

@@ -177,9 +177,9 @@ class ValueVariables:
 
 
 def left_sets(forest: CellForest, feature: int) -> dict[int, frozenset[int]]:
-    """Return the set that goes left for each `cut` at which the forest splits a feature of named values."""
+    """Return the cells that go left for each `cut` at which the forest splits a feature that is not ordered."""
     cuts = np.unique(forest.cut[forest.feature == feature]).tolist()
-    return {cut: forest.left_sets[cut] for cut in cuts}
+    return {cut: forest.left_cells(feature, cut) for cut in cuts}
 
 
 def _equivalent(formula: Formula, literal: int, *others: int) -> None:

@@ -63,7 +63,7 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
             if f == LEAF:
                 votes[node] = label[node]
                 continue
-            yes, no = _divide(forest, cut[node], box.get(f, forest.full[f]))
+            yes, no = _divide(forest, f, cut[node], box.get(f, forest.full[f]))
             if yes and no:
                 divided.append(node)
                 boxes[left[node]] = {**box, f: yes}
@@ -92,9 +92,10 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
     return tuple(found)
 
 
-def _divide(forest: CellForest, cut: int, domain: Domain) -> tuple[Domain, Domain]:
+def _divide(forest: CellForest, feature: int, cut: int, domain: Domain) -> tuple[Domain, Domain]:
     """Return the cells of the domain that go left and those that go right."""
     if isinstance(domain, range):
         middle = min(max(cut + 1, domain.start), domain.stop)
         return range(domain.start, middle), range(middle, domain.stop)
-    return domain & forest.left_sets[cut], domain - forest.left_sets[cut]
+    left = forest.left_cells(feature, cut)
+    return domain & left, domain - left
