@@ -540,8 +540,13 @@ class _Cuts:
         for o, values in ends.items():
             source, found[o] = self.route.sources[o], {}
             first, last = _places(up[o]), _places(down[o])
-            widths = np.maximum(last - first, 0)
+            widths = last - first
             widths[[0, 1, -1]] = 0
+            if (widths < 0).any():  # some number is below an end and above it: the error is larger than it can be
+                raise UnsupportedModelError(
+                    f"{source.changed_by} must rise, but for a few units in the last place. It does not on this "
+                    "machine; leave that step out and train again, which gives the trees the same choices."
+                )
             self.cuts[o][[1, -1]] = down[o][1], up[o][-1]  # what may be too large is left out
             if widths.sum() > _MOST_TRIED:
                 name = self.route.inputs[source.column].name

@@ -529,8 +529,7 @@ ROUGH_STEPS = {
 class TestRoughSteps:
     """Steps that rise, but for their rounding errors."""
 
-    @pytest.mark.parametrize("final", ["forest", "lightgbm"])
-    @pytest.mark.parametrize("name", ROUGH_STEPS)
+    @pytest.mark.parametrize(("name", "final"), list(zip(ROUGH_STEPS, 6 * ["forest", "lightgbm"], strict=False)))
     def test_are_followed_to_the_last_float(self, name, final):
         X = FULL.abs() * (1 if final == "forest" else 100)
         model = fitted([ROUGH_STEPS[name]], final, X)
@@ -567,6 +566,12 @@ class TestRoughSteps:
             UnsupportedModelError, match=r"FunctionTransformer must not be almost flat .* 'age', around"
         ):
             import_model(fitted([FunctionTransformer(np.arctan)], "forest", X))
+
+    def test_that_do_not_rise_are_refused(self, monkeypatch):
+        model = fitted([FunctionTransformer(np.log1p)], "forest", FULL.abs())
+        monkeypatch.setattr("treeproof.model.importers.rough._UNITS", -1e6)  # as if a step were that far off
+        with pytest.raises(UnsupportedModelError, match="FunctionTransformer must rise, but for a few units"):
+            import_model(model)
 
     def test_before_a_column_for_each_bin_are_refused(self):
         steps = [FunctionTransformer(np.log1p), KBinsDiscretizer(3, strategy="uniform")]
