@@ -58,7 +58,6 @@ def document_of(model, tmp_path, **options):
     "options",
     [
         {},
-        {"depth": 1},
         {"depth": 9, "iterations": 4},
         {"nan_mode": "Max"},
         {"grow_policy": "Depthwise"},
