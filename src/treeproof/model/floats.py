@@ -109,7 +109,7 @@ def smallest_reaching_at_once(reaches: Any, low: float, high: float, numbers: Fl
     """
     first, last = _place(low, numbers) - 1, _place(high, numbers)
     while last - first > 1:
-        places = sorted({first + (last - first) * i // 256 for i in range(1, 256)} - {first, last} or {first + 1})
+        places = sorted({first + (last - first) * i // 32 for i in range(1, 32)} - {first, last} or {first + 1})
         true = reaches(np.array([_at(place, numbers) for place in places], dtype=numbers.dtype))
         n_below = int(np.argmax(true)) if true.any() else len(places)
         first, last = [first, *places][n_below], [*places, last][n_below]

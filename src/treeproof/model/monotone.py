@@ -20,7 +20,7 @@ from treeproof.model.forest import Forest
 Reaches = Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]]
 
 _NEARBY = 64
-_GRID = 513
+_GRID = 129
 
 
 def sums_within(forest: Forest) -> tuple[float, float]:
