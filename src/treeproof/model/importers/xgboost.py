@@ -182,8 +182,8 @@ def _fitted(model: Any) -> _Learner:
     classifier = isinstance(model, xgboost.XGBClassifier)
     if classifier == (learner.objective in _REGRESSION) or callable(model.objective):
         raise UnsupportedModelError(
-            f"The objective must fit the model. Got a {type(model).__name__} with objective {model.objective!r}, "
-            f"saved as {learner.objective!r}."
+            f"The objective must fit the model. Got a {type(model).__name__} with objective "
+            f"{getattr(model.objective, '__name__', model.objective)!r}, saved as {learner.objective!r}."
         )
     known = (xgboost.XGBClassifier, xgboost.XGBRanker)
     base = next((kind for kind in known if isinstance(model, kind)), xgboost.XGBModel)
