@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "branch_and_bound.hpp"
+#include "change.hpp"
 #include "deletion.hpp"
 #include "inflation.hpp"
 #include "search.hpp"
@@ -285,6 +286,25 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   return found;
 }
 
+Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
+                          const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                          const std::vector<Cell>& witness, double seconds, const Cancel* cancel) {
+  const Forest& forest = core.forest();
+  if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size() ||
+      witness.size() != point.size())
+    throw std::invalid_argument("the point does not fit the forest");
+  Stopper stopper(seconds, cancel);
+  Change found;
+  {
+    nb::gil_scoped_release release;
+    const auto searcher = core.borrow();
+    const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
+    found = change_features(*searcher, forest, point, claim, order, start, witness, [&] { return stopper(); });
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  return found;
+}
+
 Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>& point, int label,
                       const std::vector<std::int32_t>& order, double seconds, const Cancel* cancel) {
   const Forest& forest = core.forest();
@@ -334,6 +354,12 @@ NB_MODULE(_core, module) {
       .def_prop_ro("clauses", [](const Deletion& found) { return places(found.used_clauses); })
       .def_ro("minimal", &Deletion::minimal)
       .def_ro("tally", &Deletion::tally);
+  nb::class_<Change>(module, "Change")
+      .def_prop_ro("features", [](const Change& found) { return places(found.freed); })
+      .def_ro("witness", &Change::witness)
+      .def_ro("label", &Change::label)
+      .def_ro("minimal", &Change::minimal)
+      .def_ro("tally", &Change::tally);
   nb::class_<Inflation>(module, "Inflation")
       .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
       .def_prop_ro("high", [](const Inflation& found) { return found.box.high; })
@@ -355,6 +381,8 @@ NB_MODULE(_core, module) {
           "Prices are in units of 2**this scores.")
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "Subset-minimal features that keep the label.")
+      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
+           "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "The widest box around one that keeps the label.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,

@@ -41,6 +41,13 @@ class Deletion:
     minimal: bool
     tally: Tally
 
+class Change:
+    features: list[int]
+    witness: list[int]
+    label: int
+    minimal: bool
+    tally: Tally
+
 class Inflation:
     low: list[int]
     high: list[int]
@@ -84,6 +91,17 @@ class Forest:
     def delete_features(
         self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
     ) -> Deletion: ...
+    def change_features(
+        self,
+        point: list[int],
+        stays: bool,
+        label: int,
+        order: list[int],
+        start: list[int],
+        witness: list[int],
+        seconds: float,
+        cancel: Cancel | None,
+    ) -> Change: ...
     def inflate(
         self,
         box: _Box,

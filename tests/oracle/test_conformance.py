@@ -25,6 +25,7 @@ from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.context import Context
 from treeproof.query.oracle import (
+    Alters,
     Deletes,
     Entailed,
     Inflates,
@@ -70,6 +71,7 @@ CAPABILITIES: dict[type, set[str]] = {  # a verified oracle runs no search insid
     Labels: {"native", "native-table", "verified"},
     Proves: {"native", "native-table", "verified"},
     Deletes: {"native", "native-table"},
+    Alters: {"native", "native-table"},
     Inflates: {"native", "native-table"},
 }
 
@@ -265,6 +267,36 @@ def test_deletion_is_that_of_single_questions(name, vote):
         late = oracle.delete(point, label, order, everything, time.monotonic() - 1)
         assert late.features >= expected
         assert holds(forest, Query(fix(forest, point, late.features), Stays(label)))
+
+
+@having(Alters)
+def test_the_dual_of_deletion_is_that_of_single_questions(name, vote):
+    changed = 0
+    for forest, oracle, rng in cases(name, vote):
+        point = tuple(int(rng.integers(n)) for n in forest.n_cells)
+        if not forest.allows(point):
+            continue
+        order = rng.permutation(forest.n_features).tolist()
+        everything = frozenset(range(forest.n_features))
+        others = [label for label in range(forest.n_classes) if label != forest.label(point)]
+        for claim in (Stays(forest.label(point)), *map(Never, others)):
+            cache = Cache(forest, BruteOracle(forest), point, claim)
+            witness = cache.ask(frozenset())
+            if not isinstance(witness, Refuted):
+                continue
+            expected = contrastive(cache, order, witness).features
+            found = oracle.alter(point, claim, order, everything, witness, None)
+            assert (found.features, found.minimal) == (expected, True)
+            again = oracle.alter(point, claim, order[::-1], expected, found.witness, None)
+            assert (again.features, again.minimal) == (expected, True)
+            late = oracle.alter(point, claim, order, everything, witness, time.monotonic() - 1)
+            for each in (found, again, late):
+                assert cache.differences(each.witness) <= each.features
+                assert forest.allows(each.witness.witness)
+                assert forest.label(each.witness.witness) == each.witness.label
+                assert violates(claim, each.witness.label)
+            changed += 1
+    assert changed > 5
 
 
 @having(Inflates)

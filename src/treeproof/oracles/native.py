@@ -13,8 +13,11 @@ from treeproof import _core
 from treeproof.errors import UnsupportedQueryError
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import (
+    Alteration,
+    Alters,
     Answer,
     Cancel,
+    Claim,
     Deletes,
     Deletion,
     Entailed,
@@ -112,6 +115,8 @@ class PlainOracle:
 
     def _range(self, feature: int, domain: Domain) -> tuple[int, int, bool]:
         """Return the first and the last cell of a domain of numbers, and whether missing values are in it too."""
+        if isinstance(domain, range) and self._forest.ordered[feature]:
+            return domain[0], domain[-1], False
         if self._forest.ordered[feature]:
             return min(domain), max(domain), False
         last = self._forest.n_cells[feature] - 1
@@ -130,7 +135,7 @@ class PlainOracle:
         return feature, 0, 0, False, _bits(domain, words[feature])
 
 
-class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
+class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
     """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
 
     In a space of a few thousand points at most, such as one of few binary features, all labels are listed beforehand
@@ -187,6 +192,24 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Inflates):
         chosen = [int(f in start) for f in range(self._forest.n_features)]
         found = self._core.delete_features(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
+
+    def alter(
+        self,
+        point: Cells,
+        claim: Claim,
+        order: Sequence[int],
+        start: frozenset[int],
+        witness: Refuted,
+        deadline: float | None,
+        cancel: Cancel | None = None,
+    ) -> Alteration:
+        """Return the features that are left, with the whole loop inside the core."""
+        stays, freed = isinstance(claim, Stays), [int(f in start) for f in range(self._forest.n_features)]
+        found = self._core.change_features(
+            list(point), stays, claim.label, list(order), freed, list(witness.witness), _seconds_left(deadline), cancel
+        )
+        last = Refuted(tuple(found.witness), found.label)
+        return Alteration(frozenset(found.features), last, found.minimal, found.tally)
 
     def inflate(
         self,

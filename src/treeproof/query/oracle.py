@@ -198,6 +198,39 @@ class Deletes(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Alteration:
+    """What the dual of deletion found: features that refute the claim when freed, and a witness.
+
+    They are `minimal` unless the deadline came first; then they are those in which the witness differs.
+    """
+
+    features: frozenset[int]
+    witness: Refuted
+    minimal: bool
+    tally: Tally
+
+
+class Alters(ABC):
+    """Runs the dual of canonical deletion as a whole."""
+
+    @abstractmethod
+    def alter(
+        self,
+        point: Cells,
+        claim: Claim,
+        order: Sequence[int],
+        start: frozenset[int],
+        witness: Refuted,
+        deadline: float | None,
+        cancel: Cancel | None = None,
+    ) -> Alteration:
+        """Return what `treeproof.search.minimal.contrastive` finds by single questions about the claim at `point`.
+
+        Another thread may stop it early by `cancel`, as a deadline would.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class Inflation:
     """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
 

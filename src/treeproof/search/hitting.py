@@ -4,6 +4,9 @@ The search is core-guided (OLL; Morgado, Dodaro and Marques-Silva, CP 2014). Wan
 wishes that cannot all come true (a core) raises the proved bound by the smallest weight in it, and is replaced by the
 wishes that at most one of them fails, at most two, ...; what is satisfiable in the end costs just the bound. Cores are
 made small first: a small one says more, and costs less to count.
+
+Who wants any set that is cheap enough need not wait for the cheapest: if all features cost the same, a counter of the
+chosen ones keeps sets small, and the bound is raised only now and then, as far as little effort goes.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from treeproof.search.map_solver import Chart
 _SOLVER = "glucose4"
 _EFFORT = 20  # conflicts to find out whether a core does without one of its wishes
 _LARGEST = 1000  # wishes of a core that are tried one by one
+_RAISING = 5000  # conflicts to raise the bound once more, where only a cheap set is wanted
 
 
 class HittingSets:
@@ -43,6 +47,9 @@ class HittingSets:
         self._chart.favour(self._soft)
         self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of soft literals that are outputs, with their place
         self._top = max(costs, default=0) + 1
+        self._features, self._prices = frozenset(costs), set(costs.values())
+        self._chosen: ITotalizer | None = None  # counts the features of the set
+        self._added, self._raise_at = 0, 1  # sets to hit; the bound is raised when they are so many
 
     def __enter__(self) -> HittingSets:
         return self
@@ -51,10 +58,13 @@ class HittingSets:
         self._chart.delete()
         for counter, _place in self._counters.values():
             counter.delete()
+        if self._chosen is not None:
+            self._chosen.delete()
 
     def add(self, features: Iterable[int]) -> None:
         """Ask that these features be hit too; at least one."""
         self._chart.meet(features)
+        self._added += 1
 
     def require(self, clause: Iterable[int]) -> None:
         """Ask that one of these literals hold: ``f + 1`` for a feature f in the set, ``-(f + 1)`` for one outside."""
@@ -69,6 +79,47 @@ class HittingSets:
             if expired(self._deadline):
                 raise TimeoutError
         return None
+
+    def cheaper(self, than: int) -> frozenset[int] | None:
+        """Return a hitting set that costs less, or None if there is none; TimeoutError at the deadline.
+
+        Unless all features cost the same it is the cheapest one.
+        """
+        if len(self._prices) != 1:
+            return self.cheapest(below=than)
+        if self._added >= self._raise_at:
+            self._raise_at = 2 * self._added
+            self._raise_bound(than)
+        (price,) = self._prices
+        most = (than - 1) // price  # features
+        if self.bound >= than or most < 0:
+            return None
+        found = self._chart.solve([-literal for literal in self._more_than(most)])
+        return self._chart.features() if found else None
+
+    def _raise_bound(self, below: int) -> None:
+        """Raise the bound as far as that is easy, and not beyond `below`."""
+        while self.bound < below and self._chart.refutes(list(self._soft), _RAISING):
+            self._give_in(self._smaller(self._chart.core()))
+            if expired(self._deadline):
+                raise TimeoutError
+
+    def _more_than(self, most: int) -> list[int]:
+        """Return the literal that is true if more features are chosen; none if there are no more."""
+        features = sorted(self._features)
+        if most >= len(features):
+            return []
+        if self._chosen is None:
+            self._chosen = ITotalizer([f + 1 for f in features], ubound=most, top_id=self._top)
+            self._top = max(self._top, self._chosen.top_id)
+            for clause in self._chosen.cnf.clauses:
+                self._chart.add(clause)
+        elif most > self._chosen.ubound:
+            self._chosen.increase(ubound=most, top_id=self._top)
+            self._top = max(self._top, self._chosen.top_id)
+            for clause in self._chosen.cnf.clauses[-self._chosen.nof_new :]:
+                self._chart.add(clause)
+        return [self._chosen.rhs[most]]
 
     def _smaller(self, core: list[int]) -> list[int]:
         """Return a core inside a core, with little effort."""

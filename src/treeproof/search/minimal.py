@@ -17,7 +17,7 @@ from typing import Literal
 
 from treeproof.errors import InternalError
 from treeproof.query.cache import Cache
-from treeproof.query.oracle import Deletes, Entailed, Labels, Refuted, Stays, Unknown, expired, violates
+from treeproof.query.oracle import Alters, Deletes, Entailed, Labels, Refuted, Stays, Unknown, expired, violates
 
 Status = Literal["minimum", "minimal", "sound"]
 """What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""
@@ -113,7 +113,17 @@ def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: fro
 
     `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
     """
-    freed = cache.features if start is None else start
+    found = _altered(cache, order, witness, cache.features if start is None else start)
+    if cache.forest.label(found.witness.witness) != found.witness.label:
+        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
+    return found
+
+
+def _altered(cache: Cache, order: Sequence[int], witness: Refuted, freed: frozenset[int]) -> Change:
+    if isinstance(cache.oracle, Alters) and not cache.limited:
+        found = cache.oracle.alter(cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel)
+        cache.tally.add(found.tally)
+        return Change(found.features, found.witness, "minimal" if found.minimal else "sound")
     for feature in order:
         if feature not in freed:
             continue
@@ -123,8 +133,6 @@ def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: fro
         if isinstance(answer, Refuted):
             witness = answer
             freed -= {feature}
-    if cache.forest.label(witness.witness) != witness.label:
-        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
     return Change(freed, witness, "minimal")
 
 

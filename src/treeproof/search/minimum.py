@@ -1,9 +1,9 @@
 """The smallest or cheapest explanations, by implicit hitting sets.
 
 Every abductive explanation meets every contrastive one, and whatever meets all of one kind contains one of the other.
-So a cheapest set that meets all contrastive explanations *known so far* costs no more than any abductive one. If it
-suffices, it is the cheapest; if not, there is a contrastive explanation that it misses, which is learned. That is
-repeated until the bound reaches the cost of the best one found. With the kinds exchanged the same loop finds cheapest
+So if some abductive explanation is cheaper than the best one found, a set as cheap meets all contrastive ones *known so
+far*. If such a set suffices, it is a better one; if not, there is a contrastive explanation that it misses, which is
+learned. That is repeated until there is no such set. With the kinds exchanged the same loop finds cheapest
 changes. (Ignatiev, Previti, Liffiton and Marques-Silva, Smallest MUS Extraction with Minimal Hitting Set Dualization,
 CP 2015.)
 
@@ -28,6 +28,8 @@ from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
 Set = frozenset[int]
+_PATIENCE = 100  # candidates that were no better, before only one in _SELDOM is made
+_SELDOM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,20 @@ def _minimum(
     """
     uses: Counter[int] = Counter()
     others: list[Other] = []
+    failures = 0  # candidates since the last better one
     sets = HittingSets(costs, deadline=cache.deadline)
 
     def cost(features: Set) -> int:
         return sum(costs[f] for f in features)
+
+    def filled(features: Set, most: int) -> Set:
+        """Return these features and more, the often used ones first, as long as they cost no more than `most`."""
+        left = most - cost(features)
+        for f in sorted(cache.features - features, key=lambda f: -uses[f] / costs[f]):
+            if costs[f] <= left:
+                features |= {f}
+                left -= costs[f]
+        return features
 
     def learn(features: Set) -> Set:
         """Learn and return a set that these features miss; empty if these do."""
@@ -112,12 +124,17 @@ def _minimum(
         try:
             for f in sorted(best.features):  # which of them does every set have?
                 learn(cache.features - {f})
-            while (gathered := sets.cheapest(below=cost(best.features))) is not None:
+            while (gathered := sets.cheaper(than=cost(best.features))) is not None:
+                gathered = filled(gathered, cost(best.features) - 1)
+                hitting = gathered
                 while more := learn(gathered):
                     gathered |= more
+                if gathered != hitting and failures > _PATIENCE and len(others) % _SELDOM:
+                    continue
                 candidate = shrink(gathered)
+                failures += 1
                 if cost(candidate.features) < cost(best.features):
-                    best = candidate
+                    best, failures = candidate, 0
         except TimeoutError:
             if sets.bound < cost(best.features):
                 return Minimum(best, sets.bound, tuple(others))

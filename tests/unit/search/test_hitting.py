@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 
 import pytest
 
@@ -39,6 +40,37 @@ def test_sets_are_cheapest_and_bounds_hold_as_sets_are_added(prices):
                 if found is not None:
                     assert all(found & other for other in sets)
                     assert sum(costs[f] for f in found) == best == hitting.bound
+
+
+@pytest.mark.parametrize("prices", [(1, 1), (3, 3), (1, 9)])
+@pytest.mark.parametrize("effort", [0, 5000])
+def test_a_cheaper_set_is_found_if_there_is_one(prices, effort, monkeypatch):
+    monkeypatch.setattr(module, "_RAISING", effort)
+    ends = Counter()
+    for seed in range(120):
+        rng = random.Random(seed)
+        costs = {f: rng.randint(*prices) for f in range(rng.randint(1, 8))}
+        sets: list[set[int]] = []
+        with HittingSets(costs) as hitting:
+            assert hitting.cheaper(than=0) is None
+            assert hitting.cheaper(than=1) == frozenset()
+            for _ in range(rng.randint(1, 12)):
+                sets.append(set(rng.sample(range(len(costs)), rng.randint(1, len(costs)))))
+                hitting.add(sets[-1])
+                best = least(costs, sets)
+                than = rng.randint(0, 2 * best)
+                found = hitting.cheaper(than)
+                assert hitting.bound <= best
+                assert (found is None) == (best >= than)
+                if found is not None:
+                    assert all(found & other for other in sets)
+                    assert sum(costs[f] for f in found) < than
+                    ends["not the cheapest"] += sum(costs[f] for f in found) > best
+                ends["found"] += found is not None
+            assert len(hitting.cheapest()) > 0
+            assert hitting.bound == best
+    assert ends["found"] > 100
+    assert (ends["not the cheapest"] > 0) == (prices[0] == prices[1])
 
 
 def hard(deadline: float | None = None) -> HittingSets:
