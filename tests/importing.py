@@ -99,6 +99,10 @@ def proofs_hold(
         if isinstance(feature, NumericFeature) and feature.missing_cell is None:
             at = rows[:, feature.column]
             at[np.isnan(at)] = float(np.clip(0, feature.lows[0], feature.highs[-1]))
+        if isinstance(feature, ValueFeature) and feature.undeclared is not None:
+            column = feature.columns[0]
+            unseen = rows[:, column] == feature.undeclared
+            rows[unseen, column] = rng.choice(feature.points[:, 0], unseen.sum())
     for condition, f in zip(why.rule, why.features, strict=True):
         feature = space.features[f]
         if isinstance(feature, ValueFeature):

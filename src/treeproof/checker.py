@@ -69,7 +69,7 @@ CERTIFICATE_KEYS = {"format", "version", "model", "features", "clauses", "instan
 CERTIFICATE_KEYS |= {"target", "minimum"}
 REASON_KEYS = CERTIFICATE_KEYS | {"box", "witnesses", "wider", "proof"}
 CHANGE_KEYS = CERTIFICATE_KEYS | {"changed", "witness", "proofs"}
-COLUMN_KEYS = {"name", "categories", "missing", "date", "gap", "other", "low", "high"}
+COLUMN_KEYS = {"name", "categories", "missing", "date", "gap", "other", "other_expected", "low", "high"}
 MODEL_KEYS = {"format", "version", "vote", "classes", "columns", "importances", "subsets", "roots", "feature"}
 MODEL_KEYS |= {"subset", "left", "right", "threshold", "values"}
 NEW_MODEL_KEYS = {"missing_left", "numbers", "sums"}  # since version 2
@@ -672,6 +672,10 @@ class Feature:
         about, words = model.columns[self.columns[0]], []
         if self.points:
             every = about["categories"] is not None and len(self.points) == len(about["categories"])
+            if about["categories"] is not None and len(self.points) == len(about["categories"]) - 1:
+                left_out = set(range(len(about["categories"]))).difference(int(point) for (point,) in self.points)
+                if [about["categories"][i] for i in left_out] == [about.get("other")]:
+                    return [f"not {_printable(about['other'])}"]
             return [] if every else [f"only {' or '.join(self.labels)}"]
         if self.whole:
             words.append("only whole numbers")

@@ -88,6 +88,10 @@ class Explainer:
     missing
         Numeric columns that may be missing, or ``"all"``. By default those of models that are made for missing values;
         with `data`, those that are missing there.
+    other
+        Columns of categories that may hold other values than those that the model knows, or ``"all"`` that have a place
+        for such; then ``other`` is one more category. It needs a model that takes such values, as a pipeline does with
+        ``OneHotEncoder(handle_unknown="ignore")``. By default columns that hold such values in `data`.
     threshold
         For a classifier of two classes: explain the second class if its probability is at least this.
     confidence
@@ -128,6 +132,7 @@ class Explainer:
         bounds: Mapping[str | int, Sequence[Any]] | None = None,
         constraints: Sequence[str] | str | Path = (),
         missing: Iterable[str | int] | Literal["all"] | None = None,
+        other: Iterable[str | int] | Literal["all"] | None = None,
         threshold: float | None = None,
         confidence: float | None = None,
         cuts: Iterable[float] | None = None,
@@ -141,8 +146,8 @@ class Explainer:
         chosen = selected(model, output)
         forest = state(chosen, vote=vote, threshold=threshold, confidence=confidence, cuts=cuts, data=data)
         if isinstance(constraints, str | Path):
-            declared = read_declarations(constraints)
-            kinds, constraints = {**declared.kinds, **(kinds or {})}, declared.constraints
+            written = read_declarations(constraints)
+            kinds, constraints = {**written.kinds, **(kinds or {})}, written.constraints
         forest = dated(forest, kinds)
         if domain not in ("all", "observed"):
             raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
@@ -152,10 +157,12 @@ class Explainer:
             rows = as_rows(data, forest.columns, forest.floats)
             if missing is None:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
+            if other is None:
+                other = [j for j, column in enumerate(forest.columns) if column.other_code in rows[:, j]]
+        declared = partial(declare, forest, one_hot=one_hot, missing=missing, other=() if other is None else other)
         if domain == "observed":
-            observed = declare(forest, one_hot=one_hot, missing=missing).observed(rows)
-            bounds = {**observed, **(bounds or {})}
-        space = declare(forest, kinds=kinds, one_hot=one_hot, bounds=bounds, constraints=constraints, missing=missing)
+            bounds = {**declared().observed(rows), **(bounds or {})}
+        space = declared(kinds=kinds, bounds=bounds, constraints=constraints)
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)

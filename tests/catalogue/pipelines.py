@@ -111,6 +111,7 @@ def _entry(
     final: Any = None,
     refused: str = "",
     output: str = "",
+    options: dict[str, Any] | None = None,
 ) -> Entry:
     def make() -> tuple[Any, Any]:
         X, y = people(gaps=gaps)
@@ -122,7 +123,7 @@ def _entry(
             warnings.simplefilter("ignore")  # of empty columns, and bins that are too small
             return model.fit(X, y), X
 
-    return Entry(f"Pipelines: {family}", name, make, refused)
+    return Entry(f"Pipelines: {family}", name, make, refused, options or {})
 
 
 def _imputers() -> list[Entry]:
@@ -257,6 +258,51 @@ def _encoders() -> list[Entry]:
         encoder = TargetEncoder(target_type=target)
         found.append(_entry(family, f'`TargetEncoder(target_type="{target}")`', columns(names=encoder)))
     return found
+
+
+def _other_values() -> list[Entry]:
+    family = "other categories than those known"
+    encoders = {
+        '`OneHotEncoder(handle_unknown="ignore")`, `other="all"`': OneHotEncoder(handle_unknown="ignore"),
+        '`OneHotEncoder(handle_unknown="infrequent_if_exist")`, `other="all"`': OneHotEncoder(
+            handle_unknown="infrequent_if_exist", min_frequency=20
+        ),
+        '`OneHotEncoder(handle_unknown="warn")`, `other="all"`': OneHotEncoder(handle_unknown="warn", max_categories=3),
+        '`OrdinalEncoder(handle_unknown="use_encoded_value")`, `other="all"`': OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=-1
+        ),
+        '`TargetEncoder`, `other="all"`': TargetEncoder(),
+    }
+    found = [
+        _entry(family, name, columns(names=make_pipeline(impute(), encoder)), options={"other": "all"})
+        for name, encoder in encoders.items()
+    ]
+    code = OneHotEncoder(handle_unknown="ignore")
+    return [
+        *found,
+        _entry(
+            family,
+            "whole and other numbers as categories",
+            ColumnTransformer([("code", code, ["children", "size"])], remainder="drop"),
+            data=lambda X: X.assign(size=X["children"] % 3 / 2),
+            options={"other": ["children", "size"]},
+        ),
+        _entry(
+            family,
+            "names as `category`",
+            columns(names=code),
+            data=lambda X: X.astype({"city": "category"}),
+            gaps=False,
+            options={"other": ["city"]},
+        ),
+        _entry(
+            family,
+            "a category that is called other",
+            columns(names=code),
+            data=lambda X: X.replace({"city": {"Oslo": "other"}}),
+            options={"other": ["city"]},
+        ),
+    ]
 
 
 def _types() -> list[Entry]:
@@ -502,4 +548,12 @@ def _finals() -> list[Entry]:
     return [_entry("models", f"the textbook's steps and `{type(f).__name__}`", columns(), final=f) for f in finals]
 
 
-ENTRIES: list[Entry] = [*_imputers(), *_encoders(), *_types(), *_columns(), *_scalers(), *_finals()]
+ENTRIES: list[Entry] = [
+    *_imputers(),
+    *_encoders(),
+    *_other_values(),
+    *_types(),
+    *_columns(),
+    *_scalers(),
+    *_finals(),
+]

@@ -90,6 +90,12 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
         metavar="COLUMN",
         help="numeric columns that may be missing (without names: all that the model allows)",
     )
+    inputs.add_argument(
+        "--other",
+        nargs="*",
+        metavar="COLUMN",
+        help="columns that may hold categories unknown to the model (without names: all that it has a place for)",
+    )
     inputs.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
     inputs.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
     inputs.add_argument(
@@ -195,6 +201,8 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
     if args.missing is not None:
         options["missing"] = args.missing or "all"
+    if args.other is not None:
+        options["other"] = args.other or "all"
     if args.constraints:
         options["constraints"] = args.constraints
     names = needs_data(model)

@@ -78,7 +78,7 @@ class Table:
             if empty and None in column.categories:
                 return math.nan if column.gap == "NaN" else None
             known = next((category for category in column.categories if str(category) == text), None)
-            if known is None and column.other is not None and column.whole:
+            if known is None and column.other is not None and column.numbers:
                 return self.number(text, column.name, index)
             return text if known is None else known
         return None if empty and column.missing != "never" else self.number(text, column.name, index)

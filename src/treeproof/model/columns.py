@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +26,7 @@ Rows = npt.NDArray[Any]
 """Rows of a forest's own numbers, float32 or float64; a missing value is NaN."""
 
 LEAF = -1
+_TOO_LARGE = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ class Column:
     `date`, its numbers count days (``datetime.date.toordinal``), and rows may hold dates for it. `gap` says how a
     missing category is written, where the model tells NaN from None; pandas.NA and the like count as NaN. `other` is
     the category, if any, that stands for every value without a category of its own: the model takes these, and treats
-    them all alike. If the others are whole numbers, it stands for whole numbers only.
+    them all alike. It stands for whole numbers only, if the others are these; for finite numbers only, if the others
+    are numbers; else for text only. `other_expected` says that the model was made for such values, as those are that
+    number their categories themselves; otherwise the model only has a place for them, and they are declared.
 
     Examples
     --------
@@ -53,6 +58,7 @@ class Column:
     other: str | None = None
     low: float = -math.inf
     high: float = math.inf
+    other_expected: bool = True
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):
@@ -70,21 +76,53 @@ class Column:
         return math.nan if found is None and self.gap == "NaN" else found
 
     @property
+    def other_code(self) -> int | None:
+        """Index of the category `other`, if there is one."""
+        return None if self.other is None or self.categories is None else self.categories.index(self.other)
+
+    @property
+    def listed(self) -> list[Label]:
+        """The categories, apart from a missing value and the other values."""
+        return [c for c in self.categories or () if c is not None and c != self.other]
+
+    @property
     def whole(self) -> bool:
-        """Whether the categories are whole numbers, apart from a missing value and the other values."""
-        listed = [c for c in self.categories or () if c is not None and c != self.other]
-        return all(isinstance(c, int) and not isinstance(c, bool) for c in listed)
+        """Whether the listed categories are whole numbers."""
+        return all(isinstance(c, int) and not isinstance(c, bool) for c in self.listed)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the listed categories are numbers."""
+        return all(isinstance(c, int | float) and not isinstance(c, bool) for c in self.listed)
 
     def unlisted(self) -> Value:
         """Return a value without a category of its own; the category `other` stands for it.
 
         >>> Column("code", (3, 5, "other"), other="other").unlisted()
         6
+        >>> Column("size", (3.5, 5.0, "other"), other="other").unlisted()
+        6.0
+        >>> Column("city", ("Bern", "other"), other="other").unlisted()
+        'other'
         """
-        assert self.categories is not None
+        if not self.numbers:
+            return self.other
+        largest = max((float(c) for c in self.listed), default=0.0)
+        start = math.floor(largest) + 1 if abs(largest) < _TOO_LARGE - 1 else 0
+        number = next(n for n in itertools.count(start) if n not in self.listed)
+        return number if self.whole else float(number)
+
+    def stands_for(self, value: object) -> bool:
+        """Return whether the category `other` stands for a value that is not listed."""
+        if self.other is None:
+            return False
+        if not self.numbers:
+            # An array of text loses what is zero at the end, and then holds another text.
+            return isinstance(value, str) and not value.endswith("\0")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
         if self.whole:
-            return max((c for c in self.categories if isinstance(c, int)), default=0) + 1
-        name = str(self.other)
-        while name in self.categories:
-            name += "?"
-        return name
+            # Models may turn numbers into 32-bit integers: undefined beyond them, and cutting off fractions.
+            return abs(value) < _TOO_LARGE and value == int(value)
+        # Steps turn whole numbers into floats, and might take those that are rounded for a listed one.
+        return abs(value) <= sys.float_info.max and value == float(value)

@@ -77,6 +77,7 @@ def forest_to_json(forest: Forest) -> str:
                 **({"date": True} if column.date else {}),
                 **({"gap": column.gap} if column.gap != "either" else {}),
                 **({"other": column.other} if column.other is not None else {}),
+                **({"other_expected": False} if not column.other_expected else {}),
                 **({"low": column.low.hex()} if column.low > -math.inf else {}),
                 **({"high": column.high.hex()} if column.high < math.inf else {}),
             }
@@ -141,6 +142,7 @@ def _forest(document: Any) -> Forest:
                     None if c.get("other") is None else _text(c["other"]),
                     _end(c.get("low"), -math.inf),
                     _end(c.get("high"), math.inf),
+                    _one_of((False, True), c.get("other_expected", True), "other_expected"),
                 )
                 for c in document["columns"]
             ),

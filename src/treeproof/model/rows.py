@@ -148,7 +148,7 @@ def as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
 
 def _refuse_unknown_codes(X: Any, columns: Sequence[Column]) -> None:
     """Refuse a column of pandas' type category where the model has numbers for categories, and not their labels."""
-    coded = {column.name for column in columns if column.other is not None and column.whole}
+    coded = {c.name for c in columns if c.other is not None and c.other_expected and c.whole}
     for name, dtype in zip(X.columns, X.dtypes, strict=True) if coded else ():
         if str(name) in coded and str(dtype) == "category":
             raise InputError(
@@ -235,9 +235,11 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
             for code, category in enumerate(column.categories):
                 if plain == category and isinstance(plain, bool) == isinstance(category, bool):
                     return float(code)
-        if column.other is not None and _may_be_other(plain, column):
-            return float(column.categories.index(column.other))
-        raise InputError(f"Column {column.name!r} must be one of {_few(column.categories)}. Got {value!r}.")
+        if column.other_code is not None and column.stands_for(plain):
+            return float(column.other_code)
+        raise InputError(
+            f"Column {column.name!r} must be one of {_few(column.categories)}{_others(column)}. Got {value!r}."
+        )
     if column.date and isinstance(value, str):
         return float(day_number(value))
     if isinstance(value, str | bytes):
@@ -257,13 +259,12 @@ def _number(value: Any, column: Column, floats: Floats) -> float:
         raise InputError(f"Column {column.name!r} must be a number. Got {value!r}.") from error
 
 
-def _may_be_other(value: Any, column: Column) -> bool:
-    """Return whether a value without a category of its own is one that the column's category `other` stands for."""
-    if not column.whole:
-        return isinstance(value, str | int | float)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Models turn numbers into 32-bit integers, which is undefined beyond them, and cuts off what is behind the point.
-    return number and abs(value) < 2**31 and value == int(value)
+def _others(column: Column) -> str:
+    """Return in words what a column's category `other` stands for, if it has one."""
+    if column.other is None:
+        return ""
+    kind = f"whole number below {2**31}" if column.whole else "finite number" if column.numbers else "text"
+    return f", where {column.other!r} is any other {kind}"
 
 
 def day_number(value: Any) -> int:

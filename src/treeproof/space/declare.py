@@ -28,6 +28,7 @@ def declare(
     bounds: Mapping[str | int, Sequence[Any]] | None = None,
     constraints: Sequence[str] = (),
     missing: Iterable[str | int] | Literal["all"] | None = None,
+    other: Iterable[str | int] | Literal["all"] = (),
 ) -> Space:
     """Build the space of a forest.
 
@@ -47,6 +48,9 @@ def declare(
         Constraints between features, such as ``"if A = 1 then B <= 3"``; see `treeproof.space.constraints`.
     missing
         Numeric columns that may be missing, or ``"all"``. By default those of models made for missing values.
+    other
+        Columns of categories whose values may be without a category of their own, or ``"all"`` where the model has a
+        place for such; those of models made for them may in any case.
     """
     declared: dict[int, NumericKind] = {}
     for given, kind in (kinds or {}).items():
@@ -66,6 +70,7 @@ def declare(
     parsed = tuple(parse_constraint(text, names) for text in constraints)
     allowed = {feature_index(given, names): limits for given, limits in (bounds or {}).items()}
     may_be_missing = _missing(forest, missing, groups)
+    may_be_other = _other(forest, other)
     thresholds = _thresholds(forest)
     features: list[Feature] = []
     for f, (name, columns) in enumerate(parts):
@@ -83,7 +88,12 @@ def declare(
             values = ValueFeature(name, columns, tuple(forest.columns[c].name for c in columns), np.eye(len(columns)))
         else:
             assert categories is not None
-            values = ValueFeature(name, columns, categories, np.arange(len(categories), dtype=np.float64)[:, None])
+            codes = np.arange(len(categories), dtype=np.float64)[:, None]
+            values = ValueFeature(name, columns, categories, codes)
+            other_code = forest.columns[j].other_code
+            if other_code is not None and j not in may_be_other:
+                known = [label for code, label in enumerate(categories) if code != other_code]
+                values = replace(_chosen(values, known), undeclared=other_code)
         features.append(_chosen(values, allowed.get(f, values.labels)))
     return Space(forest, tuple(features), parsed)
 
@@ -146,6 +156,24 @@ def _missing(
                 f"The model does not accept missing values, so {forest.columns[j].name!r} cannot be declared missing."
             )
     return frozenset(chosen)
+
+
+def _other(forest: Forest, given: Iterable[str | int] | Literal["all"]) -> frozenset[int]:
+    """Return the columns of categories that may hold other values in this space."""
+    having = [j for j, column in enumerate(forest.columns) if column.other is not None]
+    if given == "all":
+        return frozenset(having)
+    if isinstance(given, str | bool):
+        raise InputError(f"The 'other' parameter must be a list of columns, or 'all'. Got {given!r}.")
+    chosen = {_column(forest, column) for column in given}
+    for j in sorted(chosen.difference(having)):
+        places = [forest.columns[i].name for i in having]
+        raise InputError(
+            f"Only a column of categories in which the model takes values that it does not know can be declared to "
+            f"hold other values: {f'one of {places}' if places else 'this model has none'}. "
+            f"Got {forest.columns[j].name!r}."
+        )
+    return frozenset(chosen.union(j for j in having if forest.columns[j].other_expected))
 
 
 def _with_missing(forest: Forest, feature: NumericFeature) -> NumericFeature:

@@ -199,12 +199,16 @@ class NumericFeature:
 
 @dataclass(frozen=True, eq=False)
 class ValueFeature:
-    """A feature with named values; cell i stands for ``labels[i]``, and ``points[i]`` are its values in `columns`."""
+    """A feature with named values; cell i stands for ``labels[i]``, and ``points[i]`` are its values in `columns`.
+
+    `undeclared` is the column's number for values without a category of their own, if they are not declared.
+    """
 
     name: str
     columns: tuple[int, ...]
     labels: tuple[Label | None, ...]
     points: FloatArray
+    undeclared: int | None = None
     ordered = False
 
     @property
@@ -221,6 +225,11 @@ class ValueFeature:
         """Return the index of the value in the row."""
         given = [row[column] for column in self.columns]
         matches = np.flatnonzero((self.points == given).all(axis=1))
+        if len(matches) == 0 and given == [self.undeclared]:
+            raise InputError(
+                f"Feature {self.name!r} must be one of the {self.n_cells} values that are known to the model, unless "
+                f"declared otherwise. Got another one; declare that: Explainer(model, other=[{self.name!r}])."
+            )
         if len(matches) == 0:
             got = [FLOAT32.shortest(value) for value in given]
             raise InputError(

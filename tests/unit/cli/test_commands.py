@@ -7,11 +7,14 @@ import pickle
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from pysat.formula import CNF
 from pysat.solvers import Solver
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import treeproof as tp
 from treeproof.cli import main
@@ -163,6 +166,25 @@ def test_a_pickle_needs_consent(run, folder):
     assert "can execute code" in err
     assert "--trust" in err
     assert run("explain", "m.pkl", "iris.csv", "--trust")[0] == 0
+
+
+def test_other_values_are_declared(run, folder):
+    X = pd.DataFrame({"city": ["Bern", "Graz", "Lyon", "Oslo"] * 10, "code": [2, 3] * 20})
+    y = X["city"].isin(["Bern", "Graz"])
+    steps = make_pipeline(OneHotEncoder(handle_unknown="ignore"), RandomForestClassifier(5, random_state=0))
+    (folder / "pipe.pkl").write_bytes(pickle.dumps(steps.fit(X, y)))
+    (folder / "rows.csv").write_text("city,code\nRome,2\nBern,7\nLyon,3\n")
+    code, _, err = run("explain", "pipe.pkl", "rows.csv", "--row", "0", "--trust")
+    assert code == 2
+    assert "Explainer(model, other=['city'])" in err
+    for declared in (["--other"], ["--other", "city", "code"], ["--observed"]):
+        code, out, _ = run("explain", "pipe.pkl", "rows.csv", "--row", "0", "1", "--trust", *declared)
+        assert code == 0
+        assert "city = other" in out, declared
+    assert run("explain", "pipe.pkl", "rows.csv", "--row", "1", "--trust", "--other", "city")[0] == 2
+    code, _, err = run("explain", "pipe.pkl", "rows.csv", "--trust", "--other", "citi")
+    assert code == 2
+    assert "Did you mean 'city'" in err
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,21 @@ class _Input:
     gap: Gap = "either"
     number: float = 0.0
     """Of a numeric column: one that the pipeline takes."""
+    other: str | None = None
+    """The label, if any, that stands for all values without a label."""
+
+    def column(self, missing: Missing = "never", low: float = -math.inf, high: float = math.inf) -> Column:
+        """Return the column of the forest."""
+        return Column(
+            self.name,
+            self.labels,
+            missing,
+            gap=self.gap,
+            other=self.other,
+            low=low,
+            high=high,
+            other_expected=self.other is None,
+        )
 
     def values(self, given: Sequence[Any]) -> Any:
         """Return labels as the steps take them."""
@@ -125,11 +140,16 @@ class _Input:
             import pandas as pd
 
             return pd.Categorical(list(given), categories=[label for label in self.labels if label is not None])
-        if self.dtype is None or any(value is None for value in given):
+        dtype = self.dtype
+        if self.other is not None and self.other in given:
+            unseen = self.column().unlisted()
+            given = [unseen if value == self.other else value for value in given]
+            dtype = dtype and np.array(given).dtype  # the column's own may be too narrow
+        if dtype is None or any(value is None for value in given):
             found = np.empty(len(given), dtype=object)
             found[:] = [self.missing_as if value is None else value for value in given]
             return found
-        return np.array(given, dtype=self.dtype)
+        return np.array(given, dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +166,10 @@ class _Route:
     named: bool
     absent_is_missing: bool
     """Whether the final estimator takes what a sparse matrix does not hold for missing, as XGBoost does."""
+
+    def with_input(self, j: int, seen: _Input) -> _Route:
+        """Return the route with another view of one column of the input."""
+        return dataclasses.replace(self, inputs=(*self.inputs[:j], seen, *self.inputs[j + 1 :]))
 
     def outputs(self, j: int) -> list[int]:
         """Return the columns of the final estimator that are made of a column of the input."""
@@ -270,7 +294,7 @@ def _route(steps: list[Any], final: Any, inner: Forest) -> _Route:
         absent_is_missing=xgboost.takes(final),
     )
     route = _started(route)
-    return dataclasses.replace(route, inputs=tuple(_usable(route, j) for j in range(len(names))))
+    return _with_other(dataclasses.replace(route, inputs=tuple(_usable(route, j) for j in range(len(names)))))
 
 
 def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: Forest, named: bool) -> _Input:
@@ -279,7 +303,7 @@ def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: F
     passed = [source for source in (*met, *sources) if source.column == j]
     categories: list[Any] = []
     dtype: Any = None
-    for encoder, place in dict.fromkeys(s.encoder for s in passed if s.encoder is not None):
+    for encoder, place in dict.fromkeys(s.encoder for s in passed if s.encoder is not None and not s.indicator):
         categories += encoder.categories_[place].tolist()
         dtype = encoder.categories_[place].dtype
     for o, source in outputs:
@@ -332,8 +356,7 @@ def _usable(route: _Route, j: int) -> _Input:
     forms = []
     for form in (seen.missing_as, None if seen.missing_as is not None else math.nan):
         as_this = dataclasses.replace(seen, labels=(*labels, None), missing_as=form)
-        inputs = tuple(as_this if i == j else other for i, other in enumerate(route.inputs))
-        trial = dataclasses.replace(route, inputs=inputs)
+        trial = route.with_input(j, as_this)
         if trial.predicts({j: [None]}):
             row = trial.seen({j: [None]})[0]
             if not trial.lost(j, row):
@@ -346,6 +369,39 @@ def _usable(route: _Route, j: int) -> _Input:
     if seen.dtype is None and not (len(forms) == 2 and np.array_equal(row, forms[1][1], equal_nan=True)):
         return dataclasses.replace(found, gap="None" if found.missing_as is None else "NaN")
     return found
+
+
+def _with_other(route: _Route) -> _Route:
+    """Return the route with a label for values that encoders do not know, in columns where the pipeline takes these.
+
+    One of them answers for all: encoders treat them all alike. What passes no encoder might tell them apart.
+    """
+    named = {j: _named_other(seen) for j, seen in enumerate(route.inputs) if _may_have_other(route, j)}
+    trial = dataclasses.replace(route, inputs=tuple(named.get(j, seen) for j, seen in enumerate(route.inputs)))
+    taken = {j: [seen.other] for j, seen in named.items()}
+    if not trial.predicts(taken):
+        taken = {j: [name] for j, [name] in taken.items() if trial.predicts({j: [name]})}
+    row = trial.seen(taken)[0]
+    inputs = [named[j] if j in taken and not trial.lost(j, row) else seen for j, seen in enumerate(route.inputs)]
+    return dataclasses.replace(route, inputs=tuple(inputs))
+
+
+def _may_have_other(route: _Route, j: int) -> bool:
+    labels = [label for label in route.inputs[j].labels or () if label is not None]
+    sources = [source for source in route.sources if source.column == j and not source.indicator]
+    text = all(isinstance(label, str) for label in labels)
+    numbers = not any(isinstance(label, str | bool) for label in labels)
+    places = all(s.encoder and getattr(s.encoder[0], "handle_unknown", None) != "error" for s in sources)
+    return len(labels) > 0 and (text or numbers) and places
+
+
+def _named_other(seen: _Input) -> _Input:
+    assert seen.labels is not None
+    known = [label for label in seen.labels if label is not None]
+    name = "other" if "other" not in known else "another value"
+    while name in known:
+        name += "?"
+    return dataclasses.replace(seen, labels=(*known, name, *seen.labels[len(known) :]), other=name)
 
 
 def _started(route: _Route) -> _Route:
@@ -456,7 +512,7 @@ def _columns(route: _Route, used: list[int], ranges: Mapping[int, tuple[float, f
         made_for = any(route.sources[o].imputed or route.inner.columns[o].missing == "expected" for o in outputs)
         missing: Missing = "never" if j not in taken else "expected" if made_for or not outputs else "possible"
         low, high = ranges.get(j, (-math.inf, math.inf))
-        columns[j] = Column(seen.name, seen.labels, missing, gap=seen.gap, low=low, high=high)
+        columns[j] = seen.column(missing, low, high)
     return columns
 
 

@@ -86,7 +86,7 @@ def decoded(forest: Forest, rows: Rows, named: bool, category: bool = True) -> A
     frame = pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
     for column in forest.columns:
         if category and column.categories is not None:
-            known = [label for label in column.categories if label is not None and label != column.other]
+            known = [column.category(code) for code, label in enumerate(column.categories) if label is not None]
             frame[column.name] = pd.Categorical(frame[column.name], categories=known)
     return frame
 

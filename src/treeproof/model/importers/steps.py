@@ -59,7 +59,8 @@ class Source:
     the column's place there. `bin` is a bin of a KBinsDiscretizer, and the stages up to that, if the column tells
     whether the number is in that bin. `losing` names a function that made missing values of some numbers. `rough` says
     that some step rises only up to its rounding errors. `marks` are values of the input that an imputer takes for
-    missing, other than missing values themselves.
+    missing, other than missing values themselves. `indicator` says that the column tells whether the value is missing,
+    and nothing else of it.
     """
 
     column: int
@@ -70,6 +71,7 @@ class Source:
     losing: str = ""
     rough: bool = False
     marks: tuple[Any, ...] = ()
+    indicator: bool = False
 
     @property
     def changed_by(self) -> str | None:
@@ -185,10 +187,11 @@ def _follow_imputer(step: Any, inputs: list[Source]) -> list[Source]:
         # Columns that were empty in training have no statistic, and are left out.
         statistics = step.statistics_.tolist()
         kept = [i for i in range(len(inputs)) if step.keep_empty_features or not is_missing(statistics[i])]
+        n_values = len(kept)
         if step.add_indicator:
             kept += step.indicator_.features_.tolist()
     else:
-        kept = step.features_.tolist()
+        kept, n_values = step.features_.tolist(), 0
     marks = () if is_missing(step.missing_values) else (step.missing_values,)
     found = []
     for o, i in enumerate(kept):
@@ -203,7 +206,14 @@ def _follow_imputer(step: Any, inputs: list[Source]) -> list[Source]:
                 f"numbers. It comes after {source.changed_by}; replace that value by NaN in the data, and train with "
                 "missing_values=nan."
             )
-        found.append(dataclasses.replace(source.through(step, i, o), imputed=not marks, marks=(*source.marks, *marks)))
+        found.append(
+            dataclasses.replace(
+                source.through(step, i, o),
+                imputed=not marks,
+                marks=(*source.marks, *marks),
+                indicator=source.indicator or o >= n_values,
+            )
+        )
     return found
 
 

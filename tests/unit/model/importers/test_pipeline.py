@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 )
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, VarianceThreshold
-from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -296,6 +296,18 @@ class TestScalers:
 
 
 class TestImputers:
+    @pytest.mark.parametrize("where", [NUMERIC, NAMED], ids=["numbers", "names"])
+    def test_whose_indicators_are_encoded_add_no_categories(self, where):
+        X = FRAME.mask(np.random.default_rng(1).random(FRAME.shape) < 0.1)
+        encoder = OneHotEncoder(handle_unknown="ignore")
+        gaps = make_pipeline(MissingIndicator(), encoder)
+        filled = make_pipeline(SimpleImputer(strategy="most_frequent", add_indicator=where == NAMED), encoder)
+        values = SimpleImputer() if where == NUMERIC else filled
+        model = fitted([ColumnTransformer([("gap", gaps, where), ("value", values, where)])], "forest", X)
+        imported, _ = explained(model, X.iloc[1])
+        labels = [column.categories for column in imported.columns]
+        assert labels == 5 * [None] if where == NUMERIC else [c[-2:] for c in labels] == 2 * [("other", None)]
+
     @pytest.mark.parametrize(
         "imputer",
         [
@@ -479,7 +491,7 @@ class TestEncoders:
         X.loc[::9, "weight"] = math.nan
         model = fitted([mixed(named=TargetEncoder())], "forest", X, labels)
         imported, _ = explained(model, X.iloc[9])
-        assert imported.columns[-1].categories == ("fit", "high", "low", "top", None)
+        assert imported.columns[-1].categories == ("fit", "high", "low", "top", "other", None)
 
     def test_may_know_different_categories_of_one_column(self):
         steps = ColumnTransformer(
