@@ -257,6 +257,16 @@ class _Route:
         never = [o for o in self.outputs(j) if self.inner.columns[o].categories is None]
         return any(np.isnan(row[o]) and self.inner.columns[o].missing == "never" for o in never)
 
+    def takes(self, given: Mapping[int, Any]) -> bool:
+        """Return whether the pipeline takes a row with these values, in a way that is known."""
+        if not self.predicts(given):
+            return False
+        try:
+            row = self.seen(given)[0]
+        except UnsupportedModelError:  # what is made of them is no category that the final estimator knows
+            return False
+        return not any(self.lost(j, row) for j in given)
+
     def goes_left(self, o: int, nodes: Any, seen: Any) -> npt.NDArray[np.bool_]:
         """Return, per value that the final estimator sees in its column o, and per node, whether it goes left."""
         inner, values = self.inner, np.asarray(seen)[:, None]
@@ -357,10 +367,8 @@ def _usable(route: _Route, j: int) -> _Input:
     for form in (seen.missing_as, None if seen.missing_as is not None else math.nan):
         as_this = dataclasses.replace(seen, labels=(*labels, None), missing_as=form)
         trial = route.with_input(j, as_this)
-        if trial.predicts({j: [None]}):
-            row = trial.seen({j: [None]})[0]
-            if not trial.lost(j, row):
-                forms.append((as_this, row[route.outputs(j)]))
+        if trial.takes({j: [None]}):
+            forms.append((as_this, trial.seen({j: [None]})[0, route.outputs(j)]))
         if seen.dtype is not None:
             break  # an array of numbers, or of pandas' categories, has one kind of missing values
     if not forms:
@@ -378,11 +386,11 @@ def _with_other(route: _Route) -> _Route:
     """
     named = {j: _named_other(seen) for j, seen in enumerate(route.inputs) if _may_have_other(route, j)}
     trial = dataclasses.replace(route, inputs=tuple(named.get(j, seen) for j, seen in enumerate(route.inputs)))
-    taken = {j: [seen.other] for j, seen in named.items()}
-    if not trial.predicts(taken):
-        taken = {j: [name] for j, [name] in taken.items() if trial.predicts({j: [name]})}
-    row = trial.seen(taken)[0]
-    inputs = [named[j] if j in taken and not trial.lost(j, row) else seen for j, seen in enumerate(route.inputs)]
+    asked = {j: [seen.other] for j, seen in named.items()}
+    if not named or trial.takes(asked):
+        return trial
+    taken = [j for j in named if trial.takes({j: asked[j]})]
+    inputs = [named[j] if j in taken else seen for j, seen in enumerate(route.inputs)]
     return dataclasses.replace(route, inputs=tuple(inputs))
 
 

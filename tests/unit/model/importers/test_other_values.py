@@ -187,6 +187,17 @@ def test_have_no_place_where_the_model_takes_no_gaps():
     proofs_hold(model, tp.Explainer(model, other="all"), rows_of_unseen().iloc[0], as_frame, n=500)
 
 
+@pytest.mark.parametrize(("unknown", "place"), [(-1, False), (math.nan, True)])
+def test_of_categories_of_the_final_estimator(unknown, place):
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=unknown)
+    final = HistGradientBoostingClassifier(max_iter=5, categorical_features=[1, 2], random_state=0)
+    data = X.assign(city=X["city"].where(X["age"] < 70, math.nan))
+    model = fitted(encoder, final, data=data)
+    explainer = tp.Explainer(model, other="all")
+    assert (explainer.forest.columns[1].other == "other") == place
+    proofs_hold(model, explainer, data.iloc[0], as_frame, n=500)
+
+
 def test_are_not_missing_values():
     data = X.assign(city=X["city"].where(X["age"] < 70, math.nan))
     model = fitted(make_pipeline(SimpleImputer(strategy="most_frequent"), ENCODERS["ignore"]), data=data)
