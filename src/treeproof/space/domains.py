@@ -6,7 +6,10 @@ Cells = tuple[int, ...]
 """A point of the space: one cell for each feature."""
 
 Domain = range | frozenset[int]
-"""Allowed cells of one feature: a range for an ordered feature, a set for a feature with named values; never empty."""
+"""Allowed cells of one feature, never empty: a range for an ordered feature, else a set.
+
+The numbers in the set of a gapped feature, whose missing values are beside the order, have no holes in a query.
+"""
 
 Clause = tuple[tuple[int, Domain], ...]
 """At least one of these features has its cell in the domain beside it."""
