@@ -7,6 +7,7 @@ import importlib.util
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -112,16 +113,17 @@ def test_the_row_lies_in_the_proved_range_of_every_line(explainer, iris, index):
             assert 0 <= x <= 1
 
 
-def test_several_ranges_missing_values_and_names_are_drawn():
+def test_ranges_missing_values_and_names_are_drawn():
     why = tp.Explainer(shop()).abductive(["blue", 3.5], inflate=True)
-    assert len(why.rule[1].ranges) == 2
+    several = replace(why.rule[1], low=None, high=None, ranges=((None, 1.0), (why.rule[1].low, None)))
     assert why.rule[1].missing
     for data in (None, SHOP_ROWS):
-        ax = why.plot(data)
-        assert len(proved(ax)) == 2
-        assert {"red", "green", "blue", "missing", "3.5", "1", "3.0000002"} <= set(texts(ax))
-        squares = [line for line in ax.lines if line.get_marker() == "s" and line.get_markersize() > 10]
-        assert len(squares) == 3  # red, blue, and a missing weight
+        for rule, n_ranges in ((why.rule, 1), ((why.rule[0], several), 2)):
+            ax = replace(why, rule=rule).plot(data)
+            assert len(proved(ax)) == n_ranges
+            assert {"red", "green", "blue", "missing", "3.5", "3.0000002"} <= set(texts(ax))
+            squares = [line for line in ax.lines if line.get_marker() == "s" and line.get_markersize() > 10]
+            assert len(squares) == 3  # red, blue, and a missing weight
 
 
 def test_a_row_whose_value_is_missing_is_drawn_at_its_place():
@@ -378,6 +380,7 @@ def test_pictures_stand_in_other_styles(explainer, iris, style):
 def test_without_matplotlib_results_work_and_plot_says_what_to_install():
     code = """
 import sys
+from dataclasses import replace
 sys.modules["matplotlib"] = None
 import treeproof as tp
 forest, patient = tp.examples.heart_disease()
