@@ -270,8 +270,9 @@ std::vector<std::vector<Cell>> find_witnesses(Core& core, const Arrays& arrays, 
 
 Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int label,
                             const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                            double seconds, const Cancel* cancel) {
+                            double seconds, const Cancel* cancel, const std::optional<Arrays>& free) {
   const Forest& forest = core.forest();
+  const Box freed = free ? make_box(forest, *free) : Box::full(forest);
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
@@ -279,8 +280,8 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
-    found =
-        delete_features(*searcher, forest, point, {ClaimKind::stays, label}, order, start, [&] { return stopper(); });
+    found = delete_features(*searcher, forest, point, {ClaimKind::stays, label}, freed, order, start,
+                            [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
   return found;
@@ -380,7 +381,8 @@ NB_MODULE(_core, module) {
           "price_shift", [](const Core& core) { return core.forest().scale.shift(); },
           "Prices are in units of 2**this scores.")
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
-           "cancel"_a.none(), "Subset-minimal features that keep the label.")
+           "cancel"_a.none(), "free"_a.none() = nb::none(),
+           "Subset-minimal features that keep the label while the others stay in a box.")
       .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
            "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),

@@ -53,6 +53,14 @@ struct Box {
     sets[forest.words_begin[f] + cell / 64] = Word{1} << (cell % 64);
   }
 
+  // Let a feature take the cells that it takes in another box.
+  void take(const Forest& forest, int f, const Box& other) {
+    low[f] = other.low[f];
+    high[f] = other.high[f];
+    missing[f] = other.missing[f];
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w) sets[w] = other.sets[w];
+  }
+
   // Of a gapped feature.
   bool has_numbers(int f) const { return low[f] <= high[f]; }
   void remove_numbers(int f) {
@@ -119,6 +127,15 @@ struct Box {
     int n = 0;
     for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w) n += std::popcount(sets[w]);
     return n == forest.n_cells[f];
+  }
+
+  // Whether a cell of a feature in the box is its only one.
+  bool is_only(const Forest& forest, int f, Cell cell) const {
+    if (forest.ordered[f]) return low[f] == high[f];
+    if (forest.gapped[f]) return cell == forest.missing_cell(f) ? !has_numbers(f) : low[f] == high[f] && !missing[f];
+    int n = 0;
+    for (std::size_t w = forest.words_begin[f]; w < forest.words_begin[f + 1]; ++w) n += std::popcount(sets[w]);
+    return n == 1;
   }
 
   // The next larger cell of a feature in the box, or -1.

@@ -16,30 +16,31 @@ bool subset(const FeatureSet& inner, const FeatureSet& outer) {
 }  // namespace
 
 Deletion delete_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
-                         const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                         const Poll& must_stop) {
+                         const Box& free, const std::vector<std::int32_t>& order,
+                         const std::vector<std::uint8_t>& start, const Poll& must_stop) {
   Deletion result;
   result.kept = start;
   result.used_clauses.assign(forest.clauses.size(), 0);
-  Box box = Box::full(forest);
+  Box box = free;
   for (int f = 0; f < forest.n_features; ++f)
     if (start[f]) box.fix(forest, f, point[f]);
-  FeatureSet enough = start;  // the last proved set: sufficient by itself
+  FeatureSet enough = start;  // the last proved set: sufficient while the others keep to their free cells
   for (const std::int32_t f : order) {
     if (!result.kept[f]) continue;
     result.kept[f] = 0;
+    if (free.is_only(forest, f, point[f])) enough[f] = 0;
     if (subset(enough, result.kept)) {
       ++result.tally.remembered;
-      box.free(forest, f);
+      box.take(forest, f, free);
       continue;
     }
-    box.free(forest, f);
+    box.take(forest, f, free);
     const auto began = std::chrono::steady_clock::now();
     Outcome outcome = searcher.decide(box, claim, point, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     result.tally.count(outcome, seconds);
     if (outcome.status == Status::entailed) {
-      enough = std::move(outcome.used);
+      for (int g = 0; g < forest.n_features; ++g) enough[g] = outcome.used[g] && result.kept[g];
       result.used_clauses = std::move(outcome.used_clauses);
       continue;
     }

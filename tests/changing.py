@@ -145,7 +145,7 @@ def flips(case: Case, target: Any = None) -> list[Flip]:
 def _choices(case: Case, f: int, feature: Any, start: list[float]) -> list[tuple[list[float], Fraction]]:
     """What a feature may become, with distances: itself and, of values that no split tells apart, the nearest."""
     here = [start[column] for column in feature.columns]
-    scale = Fraction(case.scale.get(feature.name, default_scale(case.explainer.forest, feature)))
+    scale = Fraction(str(case.scale.get(feature.name, default_scale(case.explainer.forest, feature))))
     stay = [(here, Fraction(0))]
     if feature.name in case.fixed:
         return stay

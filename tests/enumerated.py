@@ -178,13 +178,13 @@ class World:
         key = j, str(new), unit
         if key not in self._distances:
             old = float(self.x[j])
+            scale = self.span(j) if unit is None else Fraction(str(unit))
             if self.forest.columns[j].categories is not None:
-                moved = Fraction(1)
+                self._distances[key] = 1 / scale
             elif math.isnan(old) or math.isnan(new):
-                moved = self.span(j)
+                self._distances[key] = Fraction(int(not (math.isnan(old) and math.isnan(new))))
             else:
-                moved = abs(Fraction(new) - Fraction(old))
-            self._distances[key] = moved / Fraction(self.span(j) if unit is None else unit)
+                self._distances[key] = abs(Fraction(new) - Fraction(old)) / scale
         return self._distances[key]
 
     def row(self, values: Sequence[float]) -> list[Any]:

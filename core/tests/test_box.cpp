@@ -13,6 +13,7 @@ void check_box(Random& random, const Case& c) {
   Point least;
   for (int f = 0; f < forest.n_features; ++f) {
     CHECK(box.is_full(forest, f) == !restricted[f], "a feature is full iff all its cells are allowed");
+    CHECK(box.is_only(forest, f, allowed[f].front()) == (allowed[f].size() == 1), "a cell is the only one or not");
     least.push_back(allowed[f].front());
   }
   CHECK(box.first_point(forest) == least, "the first point has the least cells");

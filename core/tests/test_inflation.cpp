@@ -98,8 +98,8 @@ void check_inflation(Random& random, const Case& c) {
   CHECK(inflate(reused, forest, point, claim, box_of(c, start), {}, never_stop, {}).used_clauses ==
             Flags(forest.clauses.size(), 0),
         "widening that asks nothing uses no clause");
-  CHECK(delete_features(reused, forest, point, claim, {}, Flags(point.size(), 1), never_stop).used_clauses ==
-            Flags(forest.clauses.size(), 0),
+  CHECK(delete_features(reused, forest, point, claim, Box::full(forest), {}, Flags(point.size(), 1), never_stop)
+                .used_clauses == Flags(forest.clauses.size(), 0),
         "deletion that asks nothing uses no clause");
   ++counts.inflations;
 

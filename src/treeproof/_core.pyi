@@ -89,7 +89,14 @@ class Forest:
         cancel: Cancel | None,
     ) -> list[list[int]]: ...
     def delete_features(
-        self, point: list[int], label: int, order: list[int], start: list[int], seconds: float, cancel: Cancel | None
+        self,
+        point: list[int],
+        label: int,
+        order: list[int],
+        start: list[int],
+        seconds: float,
+        cancel: Cancel | None,
+        free: _Box | None = None,
     ) -> Deletion: ...
     def change_features(
         self,

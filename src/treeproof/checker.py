@@ -9,8 +9,9 @@ recomputes every bound. What it relies on is stated below, in the order in which
 The claim. With some features kept in some of their cells, whatever the others are, the model's label stays (or never
 becomes a `target`). A cell is a set of values that no split of the model tells apart; `Feature.left_cells` checks that
 it is. Or: a change of some features, with all others as they are, gives another label (the target), and a change of
-fewer of them does not. "Whatever" means every input of the space that the certificate declares. `Checked` says in words
-what was proved: the conditions, and how the space is narrower than what the model takes.
+fewer of them does not. "Whatever" means every input of the space that the certificate declares; if it states cells
+`around` the instance, features that are not kept stay in these. `Checked` says in words what was proved: the
+conditions, what the others stay in, and how the space is narrower than what the model takes.
 
 The proof. For each other class k, a split tree of the box shows that no point of it has the label k. A split cuts the
 box in two by one feature. A leaf is closed by one of four reasons:
@@ -49,7 +50,7 @@ import sys
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -101,6 +102,7 @@ class Checked:
     leaves: int
     conditions: list[str]  # that force the label; or the changes that give another one
     space: list[str]  # what is declared of inputs beyond what the model takes; empty: the claim is about all of them
+    around: list[str] = field(default_factory=list)  # what features without a condition stay in; empty: whatever
 
     @property
     def lines(self) -> list[tuple[Literal["proved", "condition", "note"], str]]:
@@ -110,6 +112,9 @@ class Checked:
             ("proved", f"Checked: {self.text} ({boxes})."),
             *(("condition", line) for line in self.conditions),
         ]
+        if self.around:
+            lines.append(("note", "A feature without a condition, or with its condition dropped, stays in this range:"))
+            lines += [("condition", line) for line in self.around]
         if self.space:
             lines.append(("note", "Only inputs of the declared space are meant:"))
             lines += [("condition", line) for line in self.space]
@@ -137,6 +142,7 @@ def _check(certificate: Any, model: Model) -> Checked:
     require(type(version) is int and version == 1, f"The version must be 1, not {version!r}.")
     require(claim in ("minimal", "sufficient", "change"), f"Unknown claim {claim!r}.")
     keys = CHANGE_KEYS if claim == "change" else REASON_KEYS
+    keys = keys | ({"around"} & set(certificate) if claim != "change" else set())  # only a reason may be local
     require(set(certificate) == keys, f"Unknown or missing fields: {sorted(set(certificate) ^ keys)}.")
     same = certificate["model"] == model.fingerprint
     require(same, "The certificate is about another model: the fingerprints differ.")
@@ -159,15 +165,19 @@ def _check_reason(certificate: Any, space: Space, instance: list[int], label: in
     kept = {f: space.mask(f, cells) for f, cells in space.by_feature(certificate["box"]).items()}
     inside = all(mask >> instance[f] & 1 for f, mask in kept.items())
     require(inside, "The instance lies outside the claimed conditions.")
-    box = [kept.get(f, feature.all) for f, feature in enumerate(space.features)]
+    near = _read_around(certificate, space, instance)
+    around = [near.get(f, feature.all) for f, feature in enumerate(space.features)]
+    box = [kept.get(f, mask) for f, mask in enumerate(around)]
     leaves = Proof(space, certificate["proof"]).check(box, excluded)
 
-    def cell_of_witness(f: int, given: Any) -> int:
-        """Return the cell that a witness has for a feature; it must break the condition on this one alone."""
+    def cell_of_witness(f: int, given: Any, cells: int) -> int:
+        """Return the cell that a witness has for a feature, one of these; it must break the condition on it alone."""
         row, at = space.point(given, f"The witness of feature {f}")
-        for other, mask in kept.items():
+        require(cells >> at[f] & 1, f"The witness of feature {f} leaves the range around the instance.")
+        for other, mask in enumerate(box):
             allowed = other == f or mask >> at[other] & 1
-            require(allowed, f"The witness of feature {f} leaves the condition on {other} too.")
+            what = "condition on" if other in kept else "range of"
+            require(allowed, f"The witness of feature {f} leaves the {what} {other} too.")
         got = model.label(row)
         require(got in excluded, f"The witness of feature {f} shows nothing: it has the label {got}.")
         return at[f]
@@ -176,18 +186,22 @@ def _check_reason(certificate: Any, space: Space, instance: list[int], label: in
     expected = set(kept) if minimal else set()
     require(set(witnesses) == expected, "There must be a witness for each feature of a minimal set, and for no other.")
     for f, given in witnesses.items():
-        cell_of_witness(f, given)
+        cell_of_witness(f, given, around[f])
     if wider is not None:
         by_feature = space.by_feature(wider)
         require(set(by_feature) == set(kept), "There must be witnesses beside each condition, and beside no other.")
         for f, rows in by_feature.items():
-            beside = space.features[f].beside(kept[f]) - {cell_of_witness(f, row) for row in rows}
+            beside = space.features[f].beside(kept[f]) - {
+                cell_of_witness(f, row, space.features[f].all) for row in rows
+            }
             require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
     names = ", ".join(space.features[f].name for f in sorted(kept)) or "no feature at all"
     one = len(kept) < 2
     text = f"{names} force{'s' * one} the label {model.names[label]}"
     if certificate["target"] is not None:
         text = f"{names} rule{'s' * one} out the label {model.names[certificate['target']]}"
+    if near:
+        text += f" as long as {'all others' if kept else 'all features'} stay in the ranges around the instance"
     if minimal and kept:
         text += "; it cannot be dropped" if one else "; none of them can be dropped"
     if wider is not None and kept:
@@ -199,9 +213,20 @@ def _check_reason(certificate: Any, space: Space, instance: list[int], label: in
         for given in changes:
             row, at = space.point(given, "A change")
             require(model.label(row) in excluded, "A change does not have another label.")
+            inside = all(mask >> cell & 1 for mask, cell in zip(around, at, strict=True))
+            require(inside, "A change leaves the ranges around the instance.")
             sets.append(sum(1 << f for f, cell in enumerate(at) if cell != instance[f]))
         text += _no_cheaper(sets, costs, set(kept), space)
-    return Checked(text, leaves, [space.features[f].text(kept[f]) for f in sorted(kept)], space.declared())
+    conditions, ranges = ([space.features[f].text(cells[f]) for f in sorted(cells)] for cells in (kept, near))
+    return Checked(text, leaves, conditions, space.declared(), ranges)
+
+
+def _read_around(certificate: Any, space: Space, instance: list[int]) -> dict[int, int]:
+    """Return the cells that features without a condition stay in, by feature; one that is not named takes any."""
+    around = {f: space.mask(f, cells) for f, cells in space.by_feature(certificate.get("around", {})).items()}
+    inside = all(mask >> instance[f] & 1 for f, mask in around.items())
+    require(inside, "The instance lies outside the ranges around it.")
+    return around
 
 
 def _check_change(certificate: Any, space: Space, old: list[float], instance: list[int], excluded: set[int]) -> Checked:
@@ -644,7 +669,10 @@ class Feature:
         if self.points:
             return others
         numbers = self.numbers(cells)  # the next number is next though missing values may stand between
-        near = self.around_missing(numbers << 1 | numbers >> 1) | cells << 1 | cells >> 1
+        near = self.around_missing(numbers << 1 | numbers >> 1)
+        # A cell of numbers is next to missing values only if there are no numbers yet: these may stand apart.
+        missing = -1 if self.missing is None or not numbers else 1 << self.missing
+        near |= (cells << 1 | cells >> 1) & missing
         return {c for c in others if near >> c & 1}
 
     def lacks_missing(self, cells: int) -> bool:

@@ -22,6 +22,7 @@ from treeproof.model.importers import import_model, link_of, probability_of, sel
 from treeproof.model.rows import as_row, as_rows
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
+from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
 from treeproof.query.context import Context, Order
 from treeproof.questions import (
@@ -48,6 +49,7 @@ from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerat
 from treeproof.questions.holds import Verdict
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
+from treeproof.questions.nearby import make_ball, spreads_of
 from treeproof.questions.norms import NormName
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.review import Review
@@ -100,7 +102,7 @@ class Explainer:
         For a regressor: explain in which of the ranges, separated by these values, its score lies. See also `around`.
     data
         Rows as the model takes them; needed for ``domain="observed"``, and for CatBoost models with categories, which
-        do not know how these are called.
+        do not know how these are called. They also give the features' scales, by which distances are measured.
     domain
         ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
     verify
@@ -166,6 +168,7 @@ class Explainer:
         if verify and oracle != "native":
             raise InputError(f"Only the native oracle gives proofs to check. Got verify=True with oracle={oracle!r}.")
         self._source = _source(model)
+        self._spreads = None if data is None else spreads_of(space, rows)
         self._link = link_of(chosen)
         self._make: Callable[[Forest], Context | None] = partial(_make_context, space, oracle, options, verify)
         self._forest = forest
@@ -193,6 +196,11 @@ class Explainer:
                 "that it lies in, or Explainer(model).around(x, 0.5) for how far it may move."
             )
         return self._made
+
+    def _ball(self, within: float | None, scale: Mapping[str | int, float] | None) -> Ball | None:
+        if within is None and scale is not None:
+            raise InputError("'scale' requires 'within', which is measured by it. Pass both, or leave out 'scale'.")
+        return make_ball(self._context, within, scale, self._spreads)
 
     @property
     def forest(self) -> Forest:
@@ -234,6 +242,8 @@ class Explainer:
         cost: Mapping[str | int, Any] | None = None,
         tries: int = 1,
         inflate: bool = False,
+        within: float | None = None,
+        scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
@@ -256,6 +266,16 @@ class Explainer:
             Whether to widen the values of these features, one after the other in the same order, to the largest
             ranges and sets of values that still force the prediction. Then no range can be widened and no value
             added, given the others.
+        within
+            For a local explanation, which is much shorter: the features force the prediction on every input whose
+            other features move by no more than this part of their scale, such as 0.25. Distances are exact; a float
+            counts as the decimal that it is written as. Named values are at a distance of 1 from each other, and so
+            are missing values from numbers.
+        scale
+            With `within`: feature to its scale, a positive number. By default that is half the distance between the
+            16th and the 84th percentile of the explainer's `data` (of a normal column the standard deviation; where it
+            is 0, the mean distance from the median), or without data the span between the forest's first and last cut
+            of the feature, and 1 where there are less than two.
         order
             In which order features are tried for removal: ``"importance"`` tries the least important first, which
             gives short explanations; ``"index"`` goes by column, as the published tool does.
@@ -278,12 +298,15 @@ class Explainer:
           0.8000001 <= petal width (cm) <= 1.6
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
+        >>> print(explainer.abductive(X.iloc[60], within=0.5, scale={"petal width (cm)": 0.4}).claim)
+        Proved: this 1 of 4 features forces the prediction as long as no other feature moves by more than 0.5 of its
+        scale; it cannot be dropped.
         """
         context = self._context
         plan = abductive.make_plan(
             context, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return abductive.explain(context, context.instance(x), plan, timeout)
+        return abductive.explain(context, context.instance(x, self._ball(within, scale)), plan, timeout)
 
     def batch(
         self,
@@ -293,6 +316,8 @@ class Explainer:
         progress: bool = False,
         tries: int = 1,
         inflate: bool = False,
+        within: float | None = None,
+        scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
         timeout: float | None = None,
@@ -309,7 +334,7 @@ class Explainer:
             outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
-        tries, inflate, order, prefer
+        tries, inflate, within, scale, order, prefer
             As in `abductive`.
         timeout
             Seconds for each row.
@@ -327,6 +352,7 @@ class Explainer:
         return batch.explain_rows(
             self._context,
             X,
+            ball=self._ball(within, scale),
             order=order,
             prefer=prefer,
             tries=tries,
@@ -347,6 +373,7 @@ class Explainer:
         fixed: Iterable[str | int] = (),
         directions: Mapping[str | int, Literal["up", "down"]] | None = None,
         limits: Mapping[str | int, Sequence[Any]] | None = None,
+        within: float | None = None,
         distance: Distance | None = "l1",
         scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
@@ -375,12 +402,13 @@ class Explainer:
             Feature to ``(low, high)``, between which a new value must lie (None for an open end), or, for a feature
             of named values, to the new values that it may take. A feature may always keep the value it has, also one
             outside these limits.
+        within
+            The part of its scale by which a feature may change at most, as in `abductive`.
         distance
             ``"l1"``: the sum, over the changed features, of the difference divided by the feature's scale; a feature
             of named values adds 1 divided by its scale. With None any witness is returned.
         scale
-            Feature to the difference that counts as a distance of 1. By default that is the span between the forest's
-            first and last cut of the feature, and 1 where there are less than two.
+            Feature to the difference that counts as a distance of 1; by default as in `abductive`.
         order
             In which order features are tried for keeping: ``"importance"`` tries the least important first.
         prefer
@@ -400,7 +428,16 @@ class Explainer:
         Limits: chest-pain fixed.
         """
         context = self._context
-        moves = make_moves(context, context.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        instance = context.instance(x, make_ball(context, within, scale, self._spreads))
+        moves = make_moves(
+            context,
+            instance,
+            fixed=fixed,
+            directions=directions,
+            limits=limits,
+            scale=scale,
+            usual=self._spreads,
+        )
         preferred = context.features(prefer)
         costs = make_costs(context, minimum, cost, preferred)
         return contrastive.find_change(
@@ -416,6 +453,7 @@ class Explainer:
         fixed: Iterable[str | int] = (),
         directions: Mapping[str | int, Literal["up", "down"]] | None = None,
         limits: Mapping[str | int, Sequence[Any]] | None = None,
+        within: float | None = None,
         distance: Distance | None = "l1",
         scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
@@ -434,7 +472,7 @@ class Explainer:
             One row, as the model takes it.
         n
             How many.
-        target, fixed, directions, limits, distance, scale, order, prefer
+        target, fixed, directions, limits, within, distance, scale, order, prefer
             As in `contrastive`.
         timeout
             Seconds for all together. When they are over, those found so far are returned.
@@ -447,7 +485,16 @@ class Explainer:
         [('chest-pain',), ('blocked-arteries',)]
         """
         context = self._context
-        moves = make_moves(context, context.instance(x), fixed=fixed, directions=directions, limits=limits, scale=scale)
+        instance = context.instance(x, make_ball(context, within, scale, self._spreads))
+        moves = make_moves(
+            context,
+            instance,
+            fixed=fixed,
+            directions=directions,
+            limits=limits,
+            scale=scale,
+            usual=self._spreads,
+        )
         return contrastive.find_changes(context, moves, target, n, context.order(order, prefer), distance, timeout)
 
     def robustness(
@@ -456,6 +503,7 @@ class Explainer:
         norm: NormName = "linf",
         *,
         target: Any = None,
+        keep: Iterable[str | int] = (),
         scale: Mapping[str | int, float] | None = None,
         timeout: float | None = None,
     ) -> Robustness:
@@ -470,6 +518,9 @@ class Explainer:
             changed features. The first two divide changes by the feature's scale.
         target
             The class that must not be reached; by default any other class.
+        keep
+            Features that keep their values: how far may the others move until the label changes? If these are the
+            features of an abductive explanation, they may move anywhere.
         scale
             Feature to the difference that counts as a distance of 1, as in `contrastive`.
         timeout
@@ -484,7 +535,7 @@ class Explainer:
         0.5
         """
         context = self._context
-        moves = make_moves(context, context.instance(x), scale=scale)
+        moves = make_moves(context, context.instance(x), fixed=keep, scale=scale, usual=self._spreads)
         return robustness.measure(context, moves, norm, target, context.order("importance", ()), timeout)
 
     def enumerate(
@@ -493,6 +544,8 @@ class Explainer:
         *,
         kind: ExplanationKind = "abductive",
         target: Any = None,
+        within: float | None = None,
+        scale: Mapping[str | int, float] | None = None,
         limit: int | None = None,
         timeout: float | None = None,
         order: Order = "importance",
@@ -509,6 +562,8 @@ class Explainer:
             ``"abductive"``, ``"contrastive"`` or ``"both"``.
         target
             With it, contrastive explanations are those that reach this class, and abductive ones those that forbid it.
+        within, scale
+            For the explanations among the inputs near `x`, of both kinds: as in `abductive`.
         limit
             Stop after so many.
         timeout
@@ -525,7 +580,8 @@ class Explainer:
         """
         context = self._context
         ordering = context.order(order, ())
-        return enumerate_all(context, context.instance(x), kind, target, limit, timeout, ordering)
+        instance = context.instance(x, self._ball(within, scale))
+        return enumerate_all(context, instance, kind, target, limit, timeout, ordering)
 
     def relevance(self, x: Any, *, timeout: float | None = None) -> Relevance:
         """Return for each feature whether it is in every, in some or in no abductive explanation; all of it proved.
@@ -621,7 +677,15 @@ class Explainer:
         """
         return coverage.count_covered(self._context, rule, X)
 
-    def holds(self, x: Any, features: Iterable[str | int], *, timeout: float | None = None) -> Verdict:
+    def holds(
+        self,
+        x: Any,
+        features: Iterable[str | int],
+        *,
+        within: float | None = None,
+        scale: Mapping[str | int, float] | None = None,
+        timeout: float | None = None,
+    ) -> Verdict:
         """Decide whether the values of these features in `x` alone force the prediction.
 
         The result is true or false in a condition, and carries a witness if it is false.
@@ -632,6 +696,8 @@ class Explainer:
             One row, as the model takes it.
         features
             Features by name or index, which keep their values; the others may take any.
+        within, scale
+            How far the others may move, as in `abductive`.
         timeout
             Seconds. When they are over, ``holds`` is None.
 
@@ -645,7 +711,7 @@ class Explainer:
         >>> explainer.holds(patient, ["chest-pain"]).witness
         (0.5, 0.0, 1.0, 70.0)
         """
-        return holds.judge(self._context, self._context.instance(x), features, timeout)
+        return holds.judge(self._context, self._context.instance(x, self._ball(within, scale)), features, timeout)
 
     def review(
         self,

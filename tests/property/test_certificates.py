@@ -11,6 +11,7 @@ import pytest
 
 import treeproof as tp
 import treeproof.proof.certificate
+from enumerated import random_world
 from families import random_case
 from generators import THRESHOLDS, random_forest, random_row, random_sums
 from treeproof.checker import CheckError, check
@@ -104,6 +105,14 @@ def test_bounds_and_several_rules():
         except tp.InputError:
             continue  # the row breaks a rule
     assert n > 40
+
+
+@pytest.mark.parametrize("seed", [8, 46, 216, 371])
+def test_the_last_numbers_are_not_next_to_missing_values_that_stand_apart(seed):
+    world = random_world(seed, vote=["sum", "majority", "mean"][seed % 3])
+    why = world.explainer.abductive(world.row(world.x.tolist()), inflate=True)
+    assert why.widest
+    assert "widened" in why.certificate().check().text
 
 
 def test_statements_about_scores_and_probabilities():

@@ -43,7 +43,7 @@ def distance(case: Case, change: tp.Contrastive) -> Fraction:
     for f, feature in enumerate(case.explainer.space.features):
         differs = [column for column in feature.columns if before[column] != after[column]]
         assert bool(differs) == (f in change.features)
-        scale = Fraction(case.scale.get(feature.name, default_scale(case.explainer.forest, feature)))
+        scale = Fraction(str(case.scale.get(feature.name, default_scale(case.explainer.forest, feature))))
         if differs:
             apart = abs(Fraction(after[differs[0]]) - Fraction(before[differs[0]]))
             total += (1 if feature.kind == "categorical" else apart) / scale

@@ -7,7 +7,18 @@ import json
 from typing import Any
 
 from treeproof.cli import codes
-from treeproof.cli.options import about, add_files, add_model, add_search, add_target, load, section, target_of
+from treeproof.cli.options import (
+    about,
+    add_files,
+    add_model,
+    add_radius,
+    add_search,
+    add_target,
+    load,
+    radius_of,
+    section,
+    target_of,
+)
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.terminal import Listing, follow, say
 from treeproof.explainer import Explainer
@@ -32,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_target(parser)
     question.add_argument("--limit", type=int, metavar="N", help="stop after N explanations")
+    add_radius(parser)
     add_model(parser)
     add_search(parser)
 
@@ -56,6 +68,7 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
         limit=args.limit,
         timeout=args.timeout,
         order=args.order,
+        **radius_of(args),
     )
     context = explainer._context
     label = context.labels[context.instance(x).label]

@@ -12,10 +12,13 @@ from treeproof.cli.options import (
     about,
     add_files,
     add_model,
+    add_radius,
     add_search,
     add_target,
     count,
     load,
+    named_number,
+    radius_of,
     say_result,
     section,
     target_of,
@@ -29,6 +32,7 @@ from treeproof.questions.abductive import Abductive
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7
+treeproof explain model.json data.csv --row 7 --radius 0.25
 treeproof explain model.json data.csv --row 7 --kind contrastive --target yes
 treeproof explain model.json data.csv --where "age > 30" --out result.csv
 """
@@ -54,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --minimum: minimise the total cost; features not listed cost 1",
     )
     question.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
+    add_radius(parser)
     why = section(parser, "why (with --kind abductive)")
     why.add_argument("--inflate", action="store_true", help="widen every condition as far as possible")
     why.add_argument("--tries", type=int, metavar="N", help="try N removal orders and keep the shortest explanation")
@@ -125,7 +130,7 @@ def _write_certificate(folder: Path, index: int, result: Any) -> None:
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments that both kinds of explanation share, and those of the kind asked for."""
-    common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout}
+    common: dict[str, Any] = {"order": args.order, "prefer": args.prefer, "timeout": args.timeout, **radius_of(args)}
     if args.minimum:
         common["minimum"] = True
     if args.minimum and args.tries is not None:
@@ -135,7 +140,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     if args.cost:
         if not args.minimum:
             raise InputError("--cost requires --minimum, which finds the cheapest set.")
-        common["cost"] = dict(_named_number(text) for text in args.cost)
+        common["cost"] = dict(named_number(text, "--cost") for text in args.cost)
     given: dict[str, dict[str, Any]] = {
         "abductive": {"inflate": args.inflate or None, "tries": args.tries},
         "contrastive": {"fixed": args.fixed, "up": args.up, "down": args.down, "target": args.target},
@@ -150,11 +155,3 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     if set(args.up or ()) & set(args.down or ()):
         raise InputError("A feature must not be in both --up and --down. Fix it with --fixed, or leave both out.")
     return common | {"fixed": args.fixed or (), "directions": directions}
-
-
-def _named_number(text: str) -> tuple[str, float]:
-    name, _, number = text.rpartition("=")
-    try:
-        return name, float(number)
-    except ValueError:
-        raise InputError(f"--cost must look like FEATURE=NUMBER. Got {text!r}.") from None

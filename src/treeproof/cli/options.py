@@ -53,6 +53,42 @@ def add_target(parser: argparse.ArgumentParser, title: str = "question") -> None
     section(parser, title).add_argument("--target", metavar="CLASS", help="the class to reach (why not this class?)")
 
 
+def add_radius(parser: argparse.ArgumentParser) -> None:
+    """Add how far features may move. (--within is about a regressor's score.)"""
+    question = section(parser, "question")
+    question.add_argument(
+        "--radius",
+        type=float,
+        metavar="R",
+        help="only about inputs near the row: features that are not kept move by at most R times their scale",
+    )
+    question.add_argument(
+        "--scale",
+        nargs="+",
+        default=[],
+        metavar="FEATURE=NUMBER",
+        help="scales of features (default: half the distance between the 16th and 84th percentile of the data)",
+    )
+
+
+def radius_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how far features may move, as arguments of a question."""
+    if args.scale and args.radius is None:
+        raise InputError("--scale requires --radius, which is measured by it.")
+    if args.radius is None:
+        return {}
+    return {"within": args.radius, "scale": dict(named_number(text, "--scale") for text in args.scale)}
+
+
+def named_number(text: str, option: str) -> tuple[str, float]:
+    """Return the feature and the number of an option."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"{option} must look like FEATURE=NUMBER. Got {text!r}.") from None
+
+
 def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
     """Add options that say what is explained: which function of the model, over which inputs."""
     model = section(parser, "model")
@@ -206,7 +242,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.constraints:
         options["constraints"] = args.constraints
     names = needs_data(model)
-    if args.observed or names:
+    if args.observed or names or getattr(args, "radius", None) is not None:
         texts = table.texts(names) if names else None
         columns = import_model(model, vote=args.vote, output=args.output, data=texts).columns
         options["data"] = [table.row(i, columns) for i in range(len(table.rows))]

@@ -16,7 +16,7 @@ from treeproof.model.files import write_whole
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.audit import AuditedRow
 from treeproof.questions.compare import ComparedRow
-from treeproof.questions.result import as_plain
+from treeproof.questions.result import as_plain, exactly
 
 FORMATS = (".csv", ".json", ".parquet")
 OUT_HELP = "write the results to FILE (.csv, .json or .parquet), atomically, instead of printing them"
@@ -90,6 +90,8 @@ def explained(row: int, result: Any) -> tuple[Record, Record]:
         "explanation": [str(part) for part in (result.rule if why else result.changes)],
         "seconds": result.stats.seconds,
     }
+    if why and result.within is not None:
+        record["within"] = exactly(result.within)
     return {"row": row, **result.to_dict()}, record
 
 

@@ -21,7 +21,7 @@ from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.enumerate import Enumeration
 from treeproof.questions.parallel import track
 from treeproof.questions.relevance import Relevance
-from treeproof.questions.result import Line, Result, Role
+from treeproof.questions.result import Line, Result, Role, whatever
 from treeproof.show.text import visible
 
 Item = TypeVar("Item")
@@ -281,7 +281,7 @@ class Listing:
         if first:
             self._kind_width = min(max(11, len(kind)), max(11, console.width // 4))
             self._line(console, "#", ("kind", "bold"), ("features", "bold"), title=True)
-        shown = names or "none: whatever the input"
+        shown = names or f"none: {whatever(getattr(result, 'within', None))}"
         self._line(console, str(self.n_found), (kind, KINDS.get(kind, "green")), (shown, "" if names else "dim"))
 
     def end(self, results: Enumeration) -> None:

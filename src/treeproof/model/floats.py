@@ -7,7 +7,9 @@ which goes right, and the shortest text that reads back as the same number.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +81,26 @@ FLOAT32 = Floats("float32", np.float32, float(np.finfo(np.float32).max), 2**149,
 FLOAT64 = Floats("float64", np.float64, float(np.finfo(np.float64).max), 2**1074, 2**53)
 
 FLOATS: dict[str, Floats] = {"float32": FLOAT32, "float64": FLOAT64}
+
+
+def as_float(value: Fraction) -> float:
+    """Return the nearest float, which is infinite beyond the largest finite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the largest float that is not above the value.
+
+    >>> rounded_down(Fraction(1, 10)), rounded_down(Fraction(1, 3)) < Fraction(1, 3)
+    (0.09999999999999999, True)
+    """
+    nearest = as_float(value)
+    if nearest == math.inf:
+        return sys.float_info.max
+    return nearest if nearest == -math.inf or Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
 def smallest_reaching(reaches: Any, low: float, high: float, numbers: Floats) -> float:

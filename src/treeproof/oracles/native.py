@@ -187,10 +187,14 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         start: frozenset[int],
         deadline: float | None,
         cancel: Cancel | None = None,
+        free: Sequence[Domain] | None = None,
     ) -> Deletion:
         """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        found = self._core.delete_features(list(point), label, list(order), chosen, _seconds_left(deadline), cancel)
+        box = None if free is None else self._box(free)
+        found = self._core.delete_features(
+            list(point), label, list(order), chosen, _seconds_left(deadline), cancel, box
+        )
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
 
     def alter(

@@ -10,25 +10,38 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from treeproof import checker
-from treeproof.checker import LISTED, RIVAL, Checked, Model
+from treeproof.checker import LENGTHS, LISTED, ORDERED, PRICES, RIVAL, SET, Checked, Model
 from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
 from treeproof.model.columns import Rows
 from treeproof.model.files import FORMAT, forest_to_json, load_model, write_whole
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
 from treeproof.oracles.native import NativeOracle
+from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.context import Context, Instance
-from treeproof.query.oracle import Claim, Entailed, Never, Proof, Proves, Query, Refuted, Stays, fix, violates
-from treeproof.space.domains import Cells, Domain
+from treeproof.query.oracle import (
+    Claim,
+    Entailed,
+    Never,
+    Proof,
+    Proves,
+    Query,
+    Refuted,
+    Stays,
+    fix,
+    restricted,
+    violates,
+)
+from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import Feature, NumericFeature, ValueFeature
 from treeproof.space.space import Space
 
@@ -160,17 +173,19 @@ def certify(
     """Return a certificate that `domains`, kept features and their cells, force the claim.
 
     With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
-    with `cheapest`, that no other features cost less.
+    with `cheapest`, that no other features cost less. With a ball, features that are not kept stay there.
     """
     cells, oracle = context.cells, _prover(context)
-    box = tuple(domains.get(f, full) for f, full in enumerate(cells.full))
+    free = instance.free or cells.full
+    box = tuple(domains.get(f, domain) for f, domain in enumerate(free))
+    cache = Cache(cells, oracle, instance.point, claim, deadline)
     proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
     dropped = sorted(domains) if minimal else []
     common, near = _common(context, instance, claim), instance.row.tolist()
 
     def refuted(f: int, domain: Domain) -> Cells:
         """Return a point of the box, but for one feature, that breaks the claim."""
-        answer = oracle.decide(Query((*box[:f], domain, *box[f + 1 :]), claim, deadline, instance.point))
+        answer = cache.decide((*box[:f], domain, *box[f + 1 :]))
         return answer.witness if isinstance(answer, Refuted) else ()
 
     def row(point: Cells) -> list[Any]:
@@ -178,10 +193,10 @@ def certify(
             raise _unproved(deadline)
         return _row(context.space, point, instance, near, common["instance"])
 
-    if isinstance(claim, Stays):
+    if isinstance(claim, Stays) and instance.free is None:
         found = oracle.witnesses(box, claim.label, instance.point, dropped, deadline)
     else:
-        found = [refuted(f, cells.full[f]) for f in dropped]
+        found = [refuted(f, free[f]) for f in dropped]
 
     def beside(f: int) -> list[Any]:
         """Return a row in each cell by which the condition on a feature may be widened."""
@@ -196,6 +211,8 @@ def certify(
         "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
         "proof": proof,
     }
+    if instance.free is not None:
+        document["around"] = {str(f): sorted(free[f]) for f in sorted(restricted(cells, free))}
     return Certificate(document, context.forest)
 
 
@@ -263,13 +280,71 @@ def _common(context: Context, instance: Instance, claim: Claim) -> dict[str, Any
 
 
 def _prove(oracle: Proves, cells: CellForest, query: Query) -> dict[str, Any]:
-    """Return the proof of a query that holds: a box of few points is listed, a larger one split and bounded."""
+    """Return the proof of a query that holds: a box of few points is listed, a larger one split and bounded.
+
+    Where ordered domains have holes, that of the box with filled holes, if that holds; else it is split at a hole.
+    """
+    filled = tuple(
+        domain if isinstance(domain, range) or not ordered else range(min(domain), max(domain) + 1)
+        for domain, ordered in zip(query.domains, cells.ordered, strict=True)
+    )
+    if filled != query.domains:
+        answer = oracle.decide(replace(query, domains=filled))
+        astray = None
+        if isinstance(answer, Refuted):
+            astray = next((f for f, cell in enumerate(answer.witness) if cell not in query.domains[f]), None)
+        if astray is not None:
+            assert isinstance(answer, Refuted)
+            return _prove_sides(oracle, cells, query, astray, answer.witness[astray])
+        query = replace(query, domains=filled)
     if math.prod(map(len, query.domains)) <= LIST_UP_TO and isinstance(oracle.decide(query), Entailed):
         return listed(cells, query.claim)
     proof = oracle.prove(query)
     if proof is None:
         raise _unproved(query.deadline)
     return proof_of(oracle, cells, proof)
+
+
+def _prove_sides(oracle: Proves, cells: CellForest, query: Query, f: int, hole: int) -> dict[str, Any]:
+    """Return the proof that splits the box at a hole of a feature's domain, and proves both sides."""
+    below = frozenset(cell for cell in query.domains[f] if cell < hole)
+    sides = [
+        _prove(
+            oracle, cells, replace(query, domains=(*query.domains[:f], as_domain(side, True), *query.domains[f + 1 :]))
+        )
+        for side in (below, frozenset(query.domains[f]) - below)
+    ]
+    first, second = _trees(cells, sides[0]["steps"], 0), _trees(cells, sides[1]["steps"], len(sides[0]["tables"]))
+    steps = [n for k in first for n in (RIVAL, k, ORDERED, f, 0, hole, *first[k], *second[k])]
+    unit = next((side["unit"] for side in sides if side["tables"]), 0)
+    return {"unit": unit, "steps": steps, "tables": [table for side in sides for table in side["tables"]]}
+
+
+def _trees(cells: CellForest, steps: Sequence[int], offset: int) -> dict[int, list[int]]:
+    """Return the split tree of each class that a proof excludes, with the numbers of its tables moved by an offset."""
+    trees: dict[int, list[int]] = {}
+    at = 0
+    while at < len(steps):
+        rival, still_open = steps[at + 1], 1
+        tree: list[int] = []
+        at += 2
+        while still_open:
+            step = steps[at]
+            split = step in (ORDERED, SET)
+            n = (
+                3
+                if step == ORDERED
+                else 1 + 2 * -(-cells.n_cells[steps[at + 1]] // 64)
+                if step == SET
+                else LENGTHS[step]
+            )
+            tree += steps[at : at + 1 + n]
+            if step == PRICES:
+                tree[-1] += offset
+            still_open += 1 if split else -1
+            at += 1 + n
+        trees[rival] = tree
+    return trees
 
 
 def listed(cells: CellForest, claim: Claim) -> dict[str, Any]:
@@ -285,7 +360,9 @@ def _beside(feature: Feature, domain: Domain) -> list[int]:
         return others
     places = {feature.place(cell) for cell in domain if cell != feature.missing_cell}
     near = {feature.cell_of(place + step) for place in places for step in (-1, 1)}
-    return [cell for cell in others if cell in near or cell - 1 in domain or cell + 1 in domain]
+    # A cell of numbers is next to missing values only if there are no numbers yet: these may stand apart.
+    joins = [cell for cell in others if not places or cell == feature.missing_cell]
+    return [c for c in others if c in near or (c in joins and (c - 1 in domain or c + 1 in domain))]
 
 
 def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -65,6 +65,8 @@ class Cache:
         self.limited = frozenset() if free is None else restricted(forest, free)
         self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
         assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
+        self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
+        self._still = _mask(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case
         # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
         self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
@@ -85,7 +87,7 @@ class Cache:
 
         The core of an answer names fixed features only; that the others keep to their free cells goes without saying.
         """
-        wanted = _mask(fixed)
+        wanted = _mask(fixed) | self._still
         for differs, refuted in reversed(self._witnesses):
             if not differs & wanted:
                 self.tally.remembered += 1

@@ -15,6 +15,7 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row
+from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
@@ -28,11 +29,16 @@ Order = Literal["importance", "index"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Instance:
-    """One row, its cells, and the index of the class that the model predicts for it."""
+    """One row, its cells, and the index of the class that the model predicts for it.
+
+    With a `ball`, questions are about the inputs near the row alone: features that are not kept take the cells `free`.
+    """
 
     row: Rows
     point: Cells
     label: int
+    ball: Ball | None = None
+    free: tuple[Domain, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +55,11 @@ class Context:
         """The class labels."""
         return self.forest.classes.tolist()
 
-    def instance(self, x: Any) -> Instance:
-        """Return a row as people pass it, located in the space."""
-        return self.locate(as_row(x, self.forest.columns, self.forest.floats))
+    def instance(self, x: Any, ball: Ball | None = None) -> Instance:
+        """Return a row as people pass it, located in the space; with a ball, for questions about the inputs near it."""
+        return self.locate(as_row(x, self.forest.columns, self.forest.floats), ball)
 
-    def locate(self, row: Rows) -> Instance:
+    def locate(self, row: Rows, ball: Ball | None = None) -> Instance:
         """Return a row of the forest's own numbers, located in the space."""
         point = self.space.cells(row)
         if not self.cells.allows(point):
@@ -62,7 +68,8 @@ class Context:
                 f"The row violates the constraint {self.constraint(broken)!r}; correct the row or the constraint."
             )
         label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
-        return Instance(row, point, label(point))
+        free = None if ball is None else ball.domains(self.space, row, point)
+        return Instance(row, point, label(point), ball, free)
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
         """Return the claim that the prediction stays, or that it never becomes `target`."""
@@ -85,7 +92,11 @@ class Context:
         cancel: Cancel | None = None,
         free: Sequence[Domain] | None = None,
     ) -> Cache:
-        """Return an empty cache of answers about the instance, with a deadline `timeout` seconds from now."""
+        """Return an empty cache of answers about the instance, with a deadline `timeout` seconds from now.
+
+        Features that are not fixed take the cells `free`, by default those of the instance's ball, or else all.
+        """
+        free = instance.free if free is None else free
         return Cache(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free)
 
     def features(self, features: Iterable[str | int]) -> list[int]:

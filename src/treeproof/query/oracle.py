@@ -148,6 +148,8 @@ class Proof:
 class Proves(ABC):
     """Gives what a certificate is made of: evidence, of which nothing is believed before the checker has seen it."""
 
+    name: str
+
     @abstractmethod
     def decide(self, query: Query) -> Answer:
         """Answer the query, as every oracle does."""
@@ -190,9 +192,11 @@ class Deletes(ABC):
         start: frozenset[int],
         deadline: float | None,
         cancel: Cancel | None = None,
+        free: Sequence[Domain] | None = None,
     ) -> Deletion:
         """Return what `treeproof.search.minimal.abductive` finds by single questions about the label at `point`.
 
+        Freed features take the cells of `free`, which have no holes; by default all.
         Another thread may stop it early by `cancel`, as a deadline would.
         """
 

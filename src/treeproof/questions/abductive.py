@@ -27,13 +27,17 @@ from treeproof.questions.result import (
     at_cost,
     but_missing,
     certified,
+    exactly,
     is_least,
     lines_of,
     near_ties,
     no_less,
     perhaps_less,
     plain_costs,
+    plain_within,
     under,
+    unless_moved,
+    whatever,
 )
 from treeproof.search.inflation import Widened, widen
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
@@ -55,6 +59,10 @@ class Abductive(Result):
     `rule` has the values of the features for which that is proved: those that the forest does not distinguish from the
     instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
     be widened and no value added, given the others (perhaps missing values can); otherwise the deadline came first.
+
+    `within` is given if the explanation is local: all of that is about the inputs whose other features move by no more
+    than this part of their scale; `scale` says what that is. `others` has the ranges of the other features for which it
+    is proved (those that may take any value are left out). With no features at all, every such input has this label.
 
     Examples
     --------
@@ -82,6 +90,9 @@ class Abductive(Result):
     widest: bool = False
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
+    within: Fraction | None = None
+    scale: str | None = None
+    others: tuple[Condition, ...] = ()
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
     _scales: Scales | None = field(default=None, repr=False, compare=False)
 
@@ -108,13 +119,14 @@ class Abductive(Result):
     def title(self) -> str:
         """The label, and whether any condition is needed for it."""
         label = f"{self.label}" if self.target is None else f"{self.label}, not {self.target}"
-        return f"{label}, {'because' if self.features else 'whatever the input'}"
+        return f"{label}, {'because' if self.features else whatever(self.within)}"
 
     @property
     def lines(self) -> list[Line]:
         """The conditions, and what is proved about them."""
         claim = self._proved() + under(self.constraints)
-        return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", claim)]
+        lines = [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", claim)]
+        return lines if self.scale is None else [*lines, Line("note", f"Scale: {self.scale}.")]
 
     @property
     def decided(self) -> bool:
@@ -122,6 +134,10 @@ class Abductive(Result):
         return is_least(self) and (self.widest or not self.inflated)
 
     def _proved(self) -> str:
+        if not self.features and self.within is not None:
+            other = "has another label" if self.target is None else f"has the label {self.target}"
+            moved = f"no feature moves by more than {exactly(self.within)} of its scale"
+            return f"Proved: no input {other} as long as {moved}.{near_ties(self.stats)}"
         if not self.features:
             every = "the forest gives every input this label"
             return (
@@ -133,7 +149,7 @@ class Abductive(Result):
         else:
             does = f"{'rules' if one else 'rule'} out the label {self.target}"
         these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
-        are = f"{these}{at_cost(self.cost)} {does}"
+        are = f"{these}{at_cost(self.cost)} {does}{unless_moved(self.within)}"
         if self.status == "sound":
             return f"Proved: {are}. Timed out; may not be minimal."
         dropped = no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
@@ -146,7 +162,7 @@ class Abductive(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "abductive", **as_plain(self), **plain_costs(self)}
+        return {"kind": "abductive", **as_plain(self), **plain_costs(self), **plain_within(self.within)}
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
@@ -225,7 +241,10 @@ def _explain(
         found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
     widened = None
     if plan.inflate:
-        widened = widen(cache, fix(context.cells, instance.point, found.features), plan.orders[0])
+        order = [f for f in plan.orders[0] if f in found.features]
+        widened = widen(
+            cache, [own if f in found.features else cache.free[f] for f, own in enumerate(cache.own)], order
+        )
     result = make_abductive(context, instance, None, found, context.statistics(cache, start), widened, proved)
     if plan.costs is None:
         return result
@@ -250,6 +269,8 @@ def make_abductive(
         # A feature that takes all cells could have been dropped, so this is for sets that are not minimal.
         features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
         rule = tuple(space.features[f].condition(domains[f]) for f in features)
+    ball, free = instance.ball, instance.free or ()
+    others = [f for f, domain in enumerate(free) if f not in features and len(domain) < space.features[f].n_cells]
     return Abductive(
         features=features,
         feature_names=context.names(features),
@@ -263,6 +284,9 @@ def make_abductive(
         constraints=context.constraints(clauses),
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
+        within=None if ball is None else ball.radius,
+        scale=None if ball is None else ball.measure,
+        others=tuple(space.features[f].condition(free[f]) for f in others),
         _certify=partial(_certify, context, instance, target, features, found.status, widened, cheapest),
         _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError, TreeproofError
 from treeproof.model.rows import as_rows, one_by_one
+from treeproof.query.ball import Ball
 from treeproof.query.context import Context, Order, check_timeout
 from treeproof.query.oracle import Cancel
 from treeproof.questions import abductive
@@ -21,6 +22,7 @@ def explain_rows(
     context: Context,
     X: Any,
     *,
+    ball: Ball | None,
     order: Order,
     prefer: Iterable[str | int],
     tries: int,
@@ -46,7 +48,7 @@ def explain_rows(
             if isinstance(row, InputError):
                 raise row
             try:
-                instance = context.locate(row)
+                instance = context.locate(row, ball)
             except InputError as error:
                 error.row = i
                 raise

@@ -13,6 +13,7 @@ import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
+from treeproof.model.floats import as_float
 from treeproof.proof.certificate import Certificate, Cheapest, certify_change
 from treeproof.query.cache import Cache
 from treeproof.query.context import Context, Instance, deadline_after
@@ -20,7 +21,7 @@ from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.costs import FeatureCosts
-from treeproof.questions.moves import Moves, as_float, make_moves
+from treeproof.questions.moves import Moves, make_moves
 from treeproof.questions.result import (
     Result,
     Role,

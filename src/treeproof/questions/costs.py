@@ -62,11 +62,20 @@ def make_costs(
     return FeatureCosts(units, Fraction(shared, common), stated=True)
 
 
+def exact_number(value: Any) -> Fraction:
+    """Return a finite number as a fraction; a float is the decimal it is written as.
+
+    >>> exact_number(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(str(value))
+
+
 def _exact(feature: str | int, value: Any) -> Fraction:
     """Return a number as a fraction; a float is the decimal it is written as."""
     if isinstance(value, int | Fraction | Decimal | float | np.integer | np.floating) and not isinstance(value, bool):
         try:
-            exact = Fraction(str(value))
+            exact = exact_number(value)
         except ValueError:  # not a finite number
             exact = Fraction(0)
         if exact > 0:

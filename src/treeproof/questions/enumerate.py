@@ -12,7 +12,7 @@ from treeproof.errors import InputError
 from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.contrastive import Contrastive, make_contrastive
-from treeproof.questions.result import Line, Result, lines_of
+from treeproof.questions.result import Line, Result, lines_of, whatever
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
 
@@ -59,7 +59,8 @@ class Enumeration(Result, Iterator[Abductive | Contrastive]):
                 self.n_found += 1
                 if len(self._first) < _KEPT:
                     kind = "abductive" if isinstance(found, Abductive) else "contrastive"
-                    self._first.append(f"{kind}: {', '.join(found.feature_names) or 'whatever the input'}")
+                    none = whatever(found.within) if isinstance(found, Abductive) else ""
+                    self._first.append(f"{kind}: {', '.join(found.feature_names) or none}")
                 return found
             self.complete = False
         except StopIteration:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from treeproof.model.columns import Label, Value
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Entailed, Refuted, Stays
 from treeproof.query.tally import Statistics
-from treeproof.questions.result import Result, Role, as_plain, under
+from treeproof.questions.result import Line, Result, Role, as_plain, plain_within, under, unless_moved, within_words
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict(Result):
     """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (timed out).
+
+    With `within`, that is about the inputs whose other features move by no more than this part of their scale; `scale`
+    says what that is.
 
     `enough` is, when it holds, the features among them that the proof used. A verdict is true or false in an ``if``; if
     timed out, that raises ValueError.
@@ -38,6 +42,8 @@ class Verdict(Result):
     witness_label: Label | None
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    within: Fraction | None = None
+    scale: str | None = None
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -51,12 +57,19 @@ class Verdict(Result):
             return "Not decided: timed out."
         if self.holds:
             are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
-            proved = f"Proved: {are} the prediction {self.label}."
+            proved = f"Proved: {are} the prediction {self.label}{unless_moved(self.within)}."
             return proved + under(self.constraints)
         kept = (
             "with this 1 feature kept" if len(self.features) == 1 else f"with these {len(self.features)} features kept"
         )
+        if self.within is not None:
+            kept += f" and the others {within_words(self.within).replace('its scale', 'their scale')}"
         return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
+
+    @property
+    def lines(self) -> list[Line]:
+        """What the scale is, if the verdict is about the inputs near a row."""
+        return [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
 
     @property
     def title_role(self) -> Role:
@@ -70,7 +83,7 @@ class Verdict(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "verdict", **as_plain(self)}
+        return {"kind": "verdict", **as_plain(self), **plain_within(self.within)}
 
 
 def judge(context: Context, instance: Instance, features: Iterable[str | int], timeout: float | None) -> Verdict:
@@ -89,4 +102,6 @@ def judge(context: Context, instance: Instance, features: Iterable[str | int], t
         witness_label=other,
         stats=context.statistics(cache, start),
         constraints=context.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
+        within=None if instance.ball is None else instance.ball.radius,
+        scale=None if instance.ball is None else instance.ball.measure,
     )

@@ -5,7 +5,7 @@ value is inside. Limits are about the numbers that users write, as in `treeproof
 satisfies them exactly as written.
 
 The distance of a number is its difference, read as the model does, divided by the feature's scale; that of another
-named value is 1 divided by the scale. A change from or to a missing value counts as the span of the forest's cuts.
+named value is 1 divided by the scale; from a missing value to a number, or back, it is 1.
 Distances are exact: whole multiples of one small unit.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +25,8 @@ from treeproof.model.forest import Forest
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Refuted
 from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.costs import exact_number
+from treeproof.questions.result import within_words
 from treeproof.search.closest import CellCosts
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
@@ -45,7 +47,8 @@ class Reached:
 class Moves:
     """What a row may become: the cells that each feature may take, its own among them, and their distances.
 
-    `limits` has the limits, by feature; `words` states them briefly.
+    `limits` has the limits, by feature; `words` states them briefly. `kept` are the features that must not change.
+    `scales` are those that the user gave; the others are the `usual` ones, or else the span of the forest's cuts.
     """
 
     context: Context
@@ -54,6 +57,8 @@ class Moves:
     limits: Mapping[int, Restriction]
     words: tuple[str, ...]
     scales: Mapping[int, Fraction]
+    kept: frozenset[int] = frozenset()
+    usual: tuple[Fraction, ...] | None = None
 
     def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
         """Return the closest row in these cells within the limits, and how its limited numbers are written.
@@ -76,13 +81,18 @@ class Moves:
         for f in chosen:
             own = self.instance.point[f]
             weight = scales[f].denominator * (common // scales[f].numerator)
-            costs[f] = {cell: units * weight for cell, units in self._units(f).items() if cell != own}
+            units = self._units(f)
+            lost = common * self._fine  # missing values are at a distance of 1
+            costs[f] = {cell: lost if n is None else n * weight for cell, n in units.items() if cell != own}
             if stay:
                 costs[f][own] = 0
         return costs, Fraction(1, common * self._fine)
 
-    def _units(self, f: int) -> dict[int, int]:
-        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine."""
+    def _units(self, f: int) -> Mapping[int, int | None]:
+        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine.
+
+        None where a missing value is lost or found.
+        """
         feature = self.context.space.features[f]
         if not isinstance(feature, NumericFeature):
             return dict.fromkeys(self.free[f], self._fine)
@@ -91,9 +101,9 @@ class Moves:
         given = limit.intervals if limit and limit.intervals else None
         (low, high), *_ = [(-math.inf, math.inf)] if given is None else rounded(given, feature.floats)
         nearest = np.clip(value, np.maximum(feature.lows, low), np.minimum(feature.highs, high)).tolist()
-        lost, fine = int(_span(self.context, f) * self._fine), self._fine
+        fine = self._fine
         return {
-            cell: lost
+            cell: None
             if math.isnan(value) or cell == feature.missing_cell
             else abs(_units(nearest[feature.place(cell)], fine) - _units(value, fine))
             for cell in self.free[f]
@@ -105,7 +115,8 @@ class Moves:
 
     def scale(self, feature: int) -> Fraction:
         """Return the change of a feature that is a distance of 1."""
-        return self.scales.get(feature) or _span(self.context, feature)
+        usual = self.usual[feature] if self.usual else span(self.context, feature)
+        return self.scales.get(feature, usual)
 
     def reach(self, answer: Refuted) -> Reached:
         """Return the closest input of a witness's cells, evaluated by the forest's own predict."""
@@ -135,8 +146,22 @@ class Moves:
             if point[f] == self.instance.point[f]:
                 continue
             column = feature.columns[0]
-            found.append(_moved(self.context, f, float(before[column]), float(row[column])) / self.scale(f))
+            found.append(self._moved(f, float(before[column]), float(row[column])))
         return found
+
+    def _moved(self, f: int, before: float, after: float) -> Fraction:
+        """Return how far a feature moved."""
+        if not isinstance(self.context.space.features[f], NumericFeature):
+            return 1 / self.scale(f)
+        if math.isnan(before) or math.isnan(after):
+            return Fraction(1)
+        return abs(Fraction(after) - Fraction(before)) / self.scale(f)
+
+    def beyond(self, f: int, radius: Fraction) -> frozenset[int]:
+        """Return the cells of a feature that have no value within its limits and the radius."""
+        unit = Fraction(1, self._fine) / self.scale(f)
+        distances = {cell: Fraction(1) if n is None else n * unit for cell, n in self._units(f).items()}
+        return frozenset(c for c, far in distances.items() if far > radius and c != self.instance.point[f])
 
 
 def make_moves(
@@ -147,13 +172,15 @@ def make_moves(
     directions: Mapping[str | int, str] | None = None,
     limits: Mapping[str | int, Any] | None = None,
     scale: Mapping[str | int, Any] | None = None,
+    usual: tuple[Fraction, ...] | None = None,
 ) -> Moves:
     """Return the moves that the user's limits allow, and their distances; InputError for invalid limits."""
     space, point = context.space, instance.point
-    kept = set(context.features(fixed))
+    kept = frozenset(context.features(fixed))
     ways = _by_feature(context, directions, "directions")
     bounds = {f: _limit(context, f, given) for f, given in _by_feature(context, limits, "limits").items()}
-    domains = Region(space, bounds.values()).domains(context.cells.full)
+    ball = instance.ball
+    domains = Region(space, bounds.values()).domains(instance.free or context.cells.full)
     free, words = [], []
     for f, feature in enumerate(space.features):
         cells, own = frozenset(domains[f]), point[f]
@@ -167,16 +194,18 @@ def make_moves(
             inside = Region(space, [bounds[f]]).holds(instance.row, point)
             words.append(bounds[f].text if inside else f"{bounds[f].text} if changed")
         free.append(as_domain(cells | {own}, context.cells.ordered[f]))
-    scales = {f: _scale(context, f, given) for f, given in _by_feature(context, scale, "scale").items()}
-    return Moves(context, instance, tuple(free), bounds, tuple(words), scales)
+    if ball is None:
+        return Moves(context, instance, tuple(free), bounds, tuple(words), given_scales(context, scale), kept, usual)
+    words.append(f"every feature {within_words(ball.radius)}")
+    moves = Moves(context, instance, tuple(free), bounds, tuple(words), dict(enumerate(ball.scales)), kept)
+    for f in bounds:  # a cell may have a value in the ball and one within the limits, but none that is both
+        free[f] = as_domain(frozenset(free[f]) - moves.beyond(f, ball.radius), context.cells.ordered[f])
+    return replace(moves, free=tuple(free))
 
 
-def as_float(value: Fraction) -> float:
-    """Return the nearest float, which is infinite beyond the largest finite one."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+def given_scales(context: Context, scale: Mapping[str | int, Any] | None) -> dict[int, Fraction]:
+    """Return the user's scales by feature; InputError unless they are positive numbers."""
+    return {f: _scale(context, f, given) for f, given in _by_feature(context, scale, "scale").items()}
 
 
 def _by_feature(context: Context, given: Mapping[str | int, Any] | None, name: str) -> dict[int, Any]:
@@ -257,10 +286,10 @@ def _scale(context: Context, f: int, given: Any) -> Fraction:
     name = context.space.names[f]
     if not _is_number(given) or not 0 < given < math.inf:
         raise InputError(f"The scale of {name!r} must be a positive number. Got {given!r}.")
-    return Fraction(given.item() if isinstance(given, np.generic) else given)
+    return exact_number(given)
 
 
-def _span(context: Context, f: int) -> Fraction:
+def span(context: Context, f: int) -> Fraction:
     """Return the difference between the forest's first and last cut of a feature; 1 if it has fewer than two cuts."""
     feature = context.space.features[f]
     if not isinstance(feature, NumericFeature):
@@ -287,15 +316,6 @@ def _keeps(context: Context, limit: Restriction, row: Rows, written: Mapping[int
     column = feature.columns[0]
     inside = any(low <= written[column] <= high for low, high in limit.intervals)
     return inside and row.dtype.type(written[column]) == row[column]
-
-
-def _moved(context: Context, f: int, before: float, after: float) -> Fraction:
-    """Return how far a feature moved, unscaled."""
-    if not isinstance(context.space.features[f], NumericFeature):
-        return Fraction(1)
-    if math.isnan(before) or math.isnan(after):
-        return _span(context, f)
-    return abs(Fraction(after) - Fraction(before))
 
 
 def _units(value: float, fine: int) -> int:

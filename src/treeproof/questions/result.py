@@ -232,6 +232,47 @@ def plain(number: Fraction | None) -> int | float | None:
     return float(number)
 
 
+def exactly(number: Fraction) -> str:
+    """Return a number as text that loses nothing: a decimal if there is a finite one, else a fraction.
+
+    >>> exactly(Fraction(1, 4)), exactly(Fraction(3)), exactly(Fraction(1, 3))
+    ('0.25', '3', '1/3')
+    """
+    rest = number.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    if rest > 1:
+        return str(number)
+    places = max(number.denominator.bit_length(), 1)  # as many as needed: 2 or 5 to this power exceeds the denominator
+    digits = f"{number.numerator * 10**places // number.denominator:0{places + 1}d}"
+    return f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def within_words(radius: Fraction) -> str:
+    """Return how far something is from a row, in words.
+
+    >>> within_words(Fraction(1, 4))
+    'within 0.25 of its scale'
+    """
+    return f"within {exactly(radius)} of its scale"
+
+
+def whatever(within: Fraction | None) -> str:
+    """Return which inputs an explanation without features is about, in words."""
+    return "whatever the input" if within is None else "whatever the input nearby"
+
+
+def unless_moved(radius: Fraction | None) -> str:
+    """Return what the other features must keep to, in words, if a statement is about the inputs near a row."""
+    return "" if radius is None else f" as long as no other feature moves by more than {exactly(radius)} of its scale"
+
+
+def plain_within(radius: Fraction | None) -> dict[str, Any]:
+    """Return how far other features may move, for JSON."""
+    return {"within": plain(radius), "within_exact": None if radius is None else str(radius)}
+
+
 def plain_costs(result: Abductive | Contrastive) -> dict[str, int | float | None]:
     """Return the cost of a set and its lower bound, for JSON."""
     return {"cost": plain(result.cost), "lower_bound": plain(result.lower_bound)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,12 +10,13 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
+from treeproof.model.floats import rounded_down
 from treeproof.query.cache import Cache
 from treeproof.query.context import Context
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.questions.changes import Changed, ChangeResult
-from treeproof.questions.moves import Moves, as_float
+from treeproof.questions.moves import Moves
 from treeproof.questions.norms import NORMS, NormName
 from treeproof.questions.result import Scales, as_plain, near_ties
 from treeproof.search.closest import CellCosts, Closest
@@ -31,7 +31,7 @@ def measure(
     by = NORMS[norm]
     costs, unit = by.costs(moves)
     start = time.perf_counter()
-    cache = context.cache(moves.instance, context.claim(moves.instance, target), timeout)
+    cache = context.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
     answer = cache.ask(frozenset())
     found = by.search(cache, costs, ordering, answer) if isinstance(answer, Refuted) else None
     if found is not None:
@@ -75,6 +75,7 @@ def _result(
         status="constant" if proved is None else "exact" if proved == nearest else "bounds",
         n_features=context.space.n_features,
         stats=stats,
+        kept=context.names(sorted(moves.kept)),
         _scales=Scales(
             tuple(context.space.features[f] for f in reached.changes) if reached else (),
             context.forest.columns,
@@ -95,6 +96,8 @@ class Robustness(ChangeResult):
     `status` is ``"exact"`` (both are the same distance), ``"constant"`` (proved: no input of the space has another
     label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (timed out: the nearest flip
     is not closer than `proved`, and not farther than `nearest`, if that is known).
+
+    `kept` names the features that keep their values, if some were to: all of that is about inputs that agree on these.
 
     Examples
     --------
@@ -119,17 +122,18 @@ class Robustness(ChangeResult):
     status: Literal["exact", "constant", "bounds"]
     n_features: int
     stats: Statistics = field(compare=False)
+    kept: tuple[str, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
 
     @property
     def proved(self) -> float:
         """The radius within which the label is proved constant, rounded down; infinite if nothing changes it."""
-        return math.inf if self.proved_exact is None else _down(self.proved_exact)
+        return math.inf if self.proved_exact is None else rounded_down(self.proved_exact)
 
     @property
     def nearest(self) -> float:
         """The distance of the nearest flip found, rounded up; infinite if there is none."""
-        return math.inf if self.nearest_exact is None else -_down(-self.nearest_exact)
+        return math.inf if self.nearest_exact is None else -rounded_down(-self.nearest_exact)
 
     @property
     def decided(self) -> bool:
@@ -138,10 +142,11 @@ class Robustness(ChangeResult):
 
     def _claim(self) -> str:
         if self.proved_exact is None:
-            every = "every input of the space keeps the label"
-            return f"Proved: {every if self.target is None else f'no input of the space gets the label {self.target}'}."
+            every = f"every input of the space{self._keeping} keeps the label"
+            none = f"no input of the space{self._keeping} gets the label {self.target}"
+            return f"Proved: {every if self.target is None else none}."
         norm = NORMS[self.norm]
-        where = norm.below(self.proved_exact, self.n_features)
+        where = norm.below(self.proved_exact, self.n_features) + self._keeping
         stays = f"every input {where} keeps the label"
         proved = f"Proved: {stays if self.target is None else f'no input {where} gets the label {self.target}'}"
         end = f"{norm.remark}{near_ties(self.stats)}"
@@ -149,6 +154,10 @@ class Robustness(ChangeResult):
             return f"{proved}. Timed out before finding one that does not.{end}"
         late = "" if self.status == "exact" else " Timed out; a nearer one may exist."
         return f"{proved}; this one {norm.reached(self.nearest_exact)}.{late}{end}"
+
+    @property
+    def _keeping(self) -> str:
+        return f" with {', '.join(self.kept)} kept" if self.kept else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON: exact distances as text, and None for infinite ones."""
@@ -158,11 +167,3 @@ class Robustness(ChangeResult):
             plain[name] = None if exact is None else getattr(self, name)
             plain[f"{name}_exact"] = None if exact is None else str(exact)
         return {"kind": "robustness", **plain}
-
-
-def _down(value: Fraction) -> float:
-    """Return the largest float that is not above the value."""
-    nearest = as_float(value)
-    if nearest == math.inf:
-        return sys.float_info.max
-    return nearest if nearest == -math.inf or Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

@@ -34,12 +34,11 @@ class Widened:
 def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Widened:
     """Return the widest domains around given ones, which contain the point and entail the claim.
 
-    Only the features of `order` are widened, in that order.
+    Only the features of `order` are widened, in that order, to any cells; the domains of the others may have holes.
     """
-    assert not cache.limited, "features outside the domains take all cells"
     wider, forest = list(domains), cache.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
-    if isinstance(cache.oracle, Inflates) and isinstance(cache.claim, Stays):
+    if isinstance(cache.oracle, Inflates) and isinstance(cache.claim, Stays) and not cache.has_holes:
         found = cache.oracle.inflate(cache.point, cache.claim.label, wider, chosen, cache.deadline, cache.cancel)
         cache.tally.add(found.tally)
         return Widened(found.domains, found.widest, found.clauses)

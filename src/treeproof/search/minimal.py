@@ -56,8 +56,9 @@ def abductive(cache: Cache, order: Sequence[int], start: frozenset[int] | None =
 
 
 def _deleted(cache: Cache, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
-    if isinstance(cache.oracle, Deletes) and isinstance(cache.claim, Stays) and not cache.limited:
-        deletion = cache.oracle.delete(cache.point, cache.claim.label, order, kept, cache.deadline, cache.cancel)
+    if isinstance(cache.oracle, Deletes) and isinstance(cache.claim, Stays) and not cache.has_holes:
+        free = cache.free if cache.limited else None
+        deletion = cache.oracle.delete(cache.point, cache.claim.label, order, kept, cache.deadline, cache.cancel, free)
         cache.tally.add(deletion.tally)
         clauses = deletion.clauses if deletion.tally.entailed else _clauses_used(cache, kept)
         return Sufficient(deletion.features, "minimal" if deletion.minimal else "sound", clauses)

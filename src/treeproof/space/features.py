@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -192,8 +192,8 @@ class NumericFeature:
 
     def between(self, low: float, high: float) -> list[int]:
         """Return the cells that contain a number of the interval."""
-        first = int(np.searchsorted(self.highs, low, side="left"))
-        last = int(np.searchsorted(self.lows, high, side="right")) - 1
+        first = bisect_left(self._highs, low)
+        last = bisect_right(self._lows, high) - 1
         return [self.cell_of(place) for place in range(first, last + 1)]
 
 

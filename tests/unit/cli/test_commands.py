@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -258,3 +259,20 @@ def test_one_output_of_several_can_be_chosen(run, folder):
         code, out, _ = run("explain", "both.pkl", "iris.csv", "--row", "60", "--trust", "--output", output)
         assert code == 0
         assert out.startswith(f"row 60: {model.predict(iris.data)[60, int(output)]}, because")
+
+
+def test_a_local_reason_from_the_command_line(run):
+    words = ["explain", "m.json", "iris.csv", "--row", "60"]
+    code, out, _ = run(*words, "--radius", "2", "--scale", "petal width (cm)=0.4")
+    assert code == 0
+    assert "as long as no other feature moves by more than 2 of its" in " ".join(out.split())
+    assert "Scale: as given for petal width (cm), otherwise half the distance" in " ".join(out.split())
+    code, out, _ = run(*words, "--radius", "0.01", "--kind", "contrastive", "--json")
+    assert (code, json.loads(out)["limits"]) == (0, ["every feature within 0.01 of its scale"])
+    code, out, _ = run("enumerate", "m.json", "iris.csv", "--row", "60", "--radius", "0.01")
+    assert (code, "abductive    {}" in out) == (0, True)
+    code, _, err = run(*words, "--scale", "petal width (cm)=0.4")
+    assert (code, "--scale requires --radius" in err) == (2, True)
+    code, _, _ = run(*words, "--radius", "0.5", "--out", "near.csv")
+    assert code == 0
+    assert Path("near.csv").read_text().splitlines()[0].endswith(",within")

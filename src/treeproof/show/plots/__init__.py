@@ -22,7 +22,7 @@ from treeproof.questions.attribution import Attribution
 from treeproof.questions.changes import ChangeResult
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.most_general import MostGeneral
-from treeproof.questions.result import Scales
+from treeproof.questions.result import Scales, exactly, whatever
 from treeproof.show.plots.axes import (
     SMALL,
     add_key,
@@ -74,9 +74,11 @@ def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | No
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['blocked-arteries', 'chest-pain']
     """
-    picture = Lines.of(result, len(result.rule), data, ax, why=result.title)
+    within = getattr(result, "within", None)
+    near = "" if within is None or not result.rule else f" (others within {exactly(within)} of their scale)"
+    picture = Lines.of(result, len(result.rule), data, ax, why=f"{result.title}{near}")
     if not result.rule:
-        return picture.nothing("whatever the input")
+        return picture.nothing(whatever(within))
     start = _read(result, result.instance)
     for i, condition in enumerate(result.rule):
         feature = result._scales.features[i] if result._scales else None

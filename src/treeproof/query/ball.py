@@ -1,0 +1,47 @@
+"""The inputs near a row: no feature moves by more than a part, the radius, of its scale.
+
+A cell belongs to the ball iff some value of it does. All values of a cell act alike, so a proof over these cells is
+one about the inputs of the ball, and a witness in them has a row in the ball: the one that is nearest to the row.
+
+Distances are exact. A number's is its difference, read as the model does, divided by the feature's scale; that of
+another named value is 1 divided by the scale; from a missing value to a number, or back, it is 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from treeproof.model.columns import Rows
+from treeproof.model.floats import rounded_down
+from treeproof.space.domains import Cells, Domain, as_domain
+from treeproof.space.features import Feature, NumericFeature
+from treeproof.space.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """How far the features of an input may move: by `radius` times their scale; `measure` says what the scales are."""
+
+    radius: Fraction
+    scales: tuple[Fraction, ...]
+    measure: str
+
+    def domains(self, space: Space, row: Rows, point: Cells) -> tuple[Domain, ...]:
+        """Return the cells of each feature that some input of the ball around a row has; `point` has its own."""
+        return tuple(
+            self._domain(feature, self.radius * scale, row, own)
+            for feature, scale, own in zip(space.features, self.scales, point, strict=True)
+        )
+
+    def _domain(self, feature: Feature, reach: Fraction, row: Rows, own: int) -> Domain:
+        cells = {own}
+        if not isinstance(feature, NumericFeature) or own == feature.missing_cell:
+            if (self.radius if isinstance(feature, NumericFeature) else reach) >= 1:
+                cells.update(range(feature.n_cells))
+        else:
+            value = Fraction(float(row[feature.column]))
+            cells.update(feature.between(-rounded_down(reach - value), rounded_down(value + reach)))
+            if self.radius >= 1 and feature.missing_cell is not None:
+                cells.add(feature.missing_cell)
+        return as_domain(frozenset(cells), feature.ordered)
