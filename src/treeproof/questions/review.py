@@ -16,7 +16,7 @@ from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.changes import Changed, changes_between
-from treeproof.questions.result import Line, Result, Role, as_plain, lines_of, near_ties, under
+from treeproof.questions.result import Line, Result, Role, as_plain, exactly, lines_of, near_ties, under
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.space.domains import Cells
 from treeproof.space.region import Region, Restriction, in_own_cell, read_conditions
@@ -175,6 +175,12 @@ def review(context: Context, x: Any, claim: Any, label: Any, timeout: float | No
             raise InputError(
                 f"The claim must be that a label is forced. Got an explanation of why not {claim.target!r}; pass its "
                 "rule to see whether it also forces the label."
+            )
+        if claim.within is not None:
+            raise InputError(
+                "The claim must be about all inputs. Got an explanation of those near a row, within "
+                f"{exactly(claim.within)} of each feature's scale; ask holds(x, features, within=...) about it, or "
+                "pass its rule to see whether it forces the label everywhere."
             )
         label = claim.label if x is None and label is None else label
         claim = claim.rule

@@ -145,3 +145,11 @@ def test_a_picture_says_that_it_is_local(explainer):
     assert "others within 0.75 of their scale" in " ".join(
         text.get_text() for text in ax.figure.findobj(lambda a: hasattr(a, "get_text"))
     )
+
+
+def test_a_local_explanation_is_not_reviewed_as_a_global_one(explainer):
+    why = explainer.abductive(ROW, within=0.75, scale={"a": 4, "b": 4})
+    with pytest.raises(tp.InputError, match=r"The claim must be about all inputs.*ask holds"):
+        explainer.review(ROW, why)
+    assert not explainer.review(ROW, why.rule).holds
+    assert explainer.holds(ROW, why.features, within=0.75, scale={"a": 4, "b": 4})
