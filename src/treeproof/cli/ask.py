@@ -53,6 +53,7 @@ def add_commands(command: Command) -> None:
     )
     meanings = ", ".join(f"{name}: {norm.meaning}" for name, norm in NORMS.items())
     place.add_argument("--norm", choices=NORMS, default="linf", help=f"distance; {meanings} (default: %(default)s)")
+    place.add_argument("--keep", nargs="+", default=[], metavar="FEATURE", help="features that keep their values")
     place = question(
         "changes",
         "several changes that give another prediction and share few features",
@@ -135,7 +136,8 @@ def _attribution(args: argparse.Namespace, explainer: Explainer, table: Table, x
 
 
 def _robustness(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
-    return explainer.robustness(x, args.norm, target=target_of(args, explainer), timeout=args.timeout)
+    target = target_of(args, explainer)
+    return explainer.robustness(x, args.norm, target=target, keep=args.keep, timeout=args.timeout)
 
 
 def _changes(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:

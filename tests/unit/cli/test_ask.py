@@ -27,6 +27,7 @@ def files(tmp_path):
         ("attribution", [], "100 %"),
         ("robustness", ["--norm", "l0"], "fewer than 1 of 4 features"),
         ("robustness", ["--target", "No"], "at a distance below"),
+        ("robustness", ["--keep", "chest-pain"], "with chest-pain kept keeps the label"),
         ("changes", ["-n", "2", "--fixed", "weight"], "2 minimal changes"),
         ("general", [], "covers"),
         ("review", ["--claim", "chest-pain > 0.5"], "Wrong"),
