@@ -169,9 +169,10 @@ def add_search(
     if order:
         search.add_argument(
             "--order",
-            choices=["importance", "index"],
+            choices=["importance", "row", "index"],
             default="importance",
-            help="which features are tried for removal first (default: least important)",
+            help="which features are tried for removal first: the least important (default), those that matter least "
+            "for the row (shorter explanations, more time), or by column",
         )
     if jobs:
         search.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1: one per core (default: 1)")

@@ -125,9 +125,20 @@ class CellForest:
             return bool(cut & 1) if cell == self.n_cells[feature] - 1 else cell < cut >> 1
         return cell in self.left_sets[cut]
 
+    def left_mask(self, feature: int, cut: int) -> int:
+        """Return the cells of a feature that go left at a split, as bits of a number."""
+        known = self._left_masks.get((feature, cut))
+        if known is None:
+            known = self._left_masks[feature, cut] = sum(1 << cell for cell in self.left_cells(feature, cut))
+        return known
+
+    @cached_property
+    def _left_masks(self) -> dict[tuple[int, int], int]:
+        return {}
+
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
-        feature, cut, left, right = self._lists
+        feature, cut, left, right = self.source_lists
         reached = []
         for node in self.source.roots.tolist():
             while (f := feature[node]) != LEAF:
@@ -136,7 +147,7 @@ class CellForest:
         return reached
 
     @cached_property
-    def _lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
+    def source_lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
         """Features, cuts and children as lists, which Python walks several times faster than arrays."""
         return self.feature.tolist(), self.cut.tolist(), self.source.left.tolist(), self.source.right.tolist()
 

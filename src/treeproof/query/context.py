@@ -18,13 +18,14 @@ from treeproof.model.rows import as_row
 from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
+from treeproof.query.gains import largest_gains
 from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
 from treeproof.space.conditions import show_day
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.space import Space
 
-Order = Literal["importance", "index"]
+Order = Literal["importance", "row", "index"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,14 +119,21 @@ class Context:
         """Return the names of features given by index."""
         return tuple(self.space.names[f] for f in features)
 
-    def order(self, order: Order, prefer: Iterable[str | int]) -> list[int]:
-        """Return the features in the order in which they are tried for removal: preferred ones last."""
+    def order(self, order: Order, prefer: Iterable[str | int], instance: Instance | None = None) -> list[int]:
+        """Return the features in the order in which they are tried for removal: preferred ones last.
+
+        The order ``"row"`` needs the instance.
+        """
         if order == "importance":
             ordering = self._by_importance
+        elif order == "row":
+            assert instance is not None, "this order depends on the row"
+            gains = largest_gains(self.cells, instance.point, instance.label)
+            ordering = sorted(self._by_importance, key=gains.__getitem__)
         elif order == "index":
             ordering = list(range(self.space.n_features))
         else:
-            raise InputError(f"The 'order' parameter must be 'importance' or 'index'. Got {order!r} instead.")
+            raise InputError(f"The 'order' parameter must be 'importance', 'row' or 'index'. Got {order!r} instead.")
         last = list(dict.fromkeys(self.features(prefer)))
         if not last:
             return ordering

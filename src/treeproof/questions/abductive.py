@@ -174,6 +174,10 @@ class Abductive(Result):
         return plots.explanation(self, data, ax)
 
 
+Orders = tuple[list[int], ...]
+"""Orders of deletion, the first one first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Which explanation is wanted: the shortest that deletion in these orders finds, or, with `costs`, the cheapest.
@@ -182,7 +186,7 @@ class Plan:
     force the prediction.
     """
 
-    orders: tuple[list[int], ...]
+    orders: Callable[[Instance], Orders]
     costs: FeatureCosts | None = None
     inflate: bool = False
 
@@ -206,10 +210,14 @@ def make_plan(
         raise InputError(
             "'tries' must not be combined with minimum=True, which looks for the smallest set. Leave one out."
         )
-    first = context.order(order, preferred)
-    n_others = len(first) - len(set(preferred))
-    perturbed = (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
-    return Plan((first, *perturbed), costs, inflate)
+
+    def orders(instance: Instance | None) -> Orders:
+        first = context.order(order, preferred, instance)
+        n_others = len(first) - len(set(preferred))
+        return first, *(shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
+
+    of_all = () if order == "row" else orders(None)
+    return Plan(lambda instance: of_all or orders(instance), costs, inflate)
 
 
 def explain(
@@ -234,14 +242,15 @@ def _explain(
     start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout, cancel)
     proved = None
+    orders = plan.orders(instance)
     if plan.costs is None:
-        found = shortest_abductive(cache, plan.orders)
+        found = shortest_abductive(cache, orders)
     else:
-        minimum = minimum_abductive(cache, plan.orders[0], plan.costs.units)
+        minimum = minimum_abductive(cache, orders[0], plan.costs.units)
         found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
     widened = None
     if plan.inflate:
-        order = [f for f in plan.orders[0] if f in found.features]
+        order = [f for f in orders[0] if f in found.features]
         widened = widen(
             cache, [own if f in found.features else cache.free[f] for f, own in enumerate(cache.own)], order
         )

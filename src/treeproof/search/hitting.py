@@ -6,7 +6,7 @@ wishes that at most one of them fails, at most two, ...; what is satisfiable in 
 made small first: a small one says more, and costs less to count.
 
 Who wants any set that is cheap enough need not wait for the cheapest: if all features cost the same, a counter of the
-chosen ones keeps sets small, and the bound is raised only now and then, as far as little effort goes.
+chosen ones keeps sets small. Once the cheapest is no longer easy to find, it is tried only now and then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treeproof.search.map_solver import Chart
 _SOLVER = "glucose4"
 _EFFORT = 20  # conflicts to find out whether a core does without one of its wishes
 _LARGEST = 1000  # wishes of a core that are tried one by one
-_RAISING = 5000  # conflicts to raise the bound once more, where only a cheap set is wanted
+_EASY = 300  # conflicts to find the cheapest set, where any that is cheap enough will do
 
 
 class HittingSets:
@@ -49,7 +49,7 @@ class HittingSets:
         self._top = max(costs, default=0) + 1
         self._features, self._prices = frozenset(costs), set(costs.values())
         self._chosen: ITotalizer | None = None  # counts the features of the set
-        self._added, self._raise_at = 0, 1  # sets to hit; the bound is raised when they are so many
+        self._added, self._try_at = 0, 0  # sets to hit; how many there must be for the cheapest to be tried again
 
     def __enter__(self) -> HittingSets:
         return self
@@ -87,9 +87,8 @@ class HittingSets:
         """
         if len(self._prices) != 1:
             return self.cheapest(below=than)
-        if self._added >= self._raise_at:
-            self._raise_at = 2 * self._added
-            self._raise_bound(than)
+        if self._added >= self._try_at and (easy := self._easily_cheapest(than)) is not None:
+            return easy
         (price,) = self._prices
         most = (than - 1) // price  # features
         if self.bound >= than or most < 0:
@@ -97,12 +96,19 @@ class HittingSets:
         found = self._chart.solve([-literal for literal in self._more_than(most)])
         return self._chart.features() if found else None
 
-    def _raise_bound(self, below: int) -> None:
-        """Raise the bound as far as that is easy, and not beyond `below`."""
-        while self.bound < below and self._chart.refutes(list(self._soft), _RAISING):
+    def _easily_cheapest(self, below: int) -> frozenset[int] | None:
+        """Return the cheapest hitting set if it costs less than `below` and is easy to find; else raise the bound."""
+        while self.bound < below:
+            status = self._chart.attempt(list(self._soft), _EASY)
+            if status:
+                return self._chart.features()
+            if status is None:
+                self._try_at = 2 * self._added
+                return None
             self._give_in(self._smaller(self._chart.core()))
             if expired(self._deadline):
                 raise TimeoutError
+        return None
 
     def _more_than(self, most: int) -> list[int]:
         """Return the literal that is true if more features are chosen; none if there are no more."""

@@ -69,10 +69,15 @@ class Chart:
             if expired(self._deadline):
                 raise TimeoutError
 
+    def attempt(self, assumptions: Sequence[int], conflicts: int) -> bool | None:
+        """Return whether there is a set left, under these literals; None if so many conflicts do not tell."""
+        self._solver.conf_budget(conflicts)
+        status: bool | None = self._solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True)
+        return status
+
     def refutes(self, assumptions: Sequence[int], conflicts: int) -> bool:
         """Return whether it turns out, with so many conflicts at most, that no set satisfies these literals."""
-        self._solver.conf_budget(conflicts)
-        return self._solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True) is False
+        return self.attempt(assumptions, conflicts) is False
 
     def features(self) -> frozenset[int]:
         """Return the set that `solve` found."""

@@ -28,8 +28,6 @@ from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
 Set = frozenset[int]
-_PATIENCE = 100  # candidates that were no better, before only one in _SELDOM is made
-_SELDOM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,6 @@ def _minimum(
     """
     uses: Counter[int] = Counter()
     others: list[Other] = []
-    failures = 0  # candidates since the last better one
     sets = HittingSets(costs, deadline=cache.deadline)
 
     def cost(features: Set) -> int:
@@ -125,16 +122,13 @@ def _minimum(
             for f in sorted(best.features):  # which of them does every set have?
                 learn(cache.features - {f})
             while (gathered := sets.cheaper(than=cost(best.features))) is not None:
-                gathered = filled(gathered, cost(best.features) - 1)
-                hitting = gathered
+                if cost(gathered) > sets.bound:
+                    gathered = filled(gathered, cost(best.features) - 1)
                 while more := learn(gathered):
                     gathered |= more
-                if gathered != hitting and failures > _PATIENCE and len(others) % _SELDOM:
-                    continue
                 candidate = shrink(gathered)
-                failures += 1
                 if cost(candidate.features) < cost(best.features):
-                    best, failures = candidate, 0
+                    best = candidate
         except TimeoutError:
             if sets.bound < cost(best.features):
                 return Minimum(best, sets.bound, tuple(others))
