@@ -13,9 +13,9 @@ namespace treeproof {
 
 struct Change {
   std::vector<std::uint8_t> freed;  // per feature
-  std::vector<Cell> witness;        // violates the claim, and differs from the instance in freed features only
-  int label = 0;                    // of the witness
-  bool minimal = true;              // false: stopped; the witness differs in the freed features, perhaps fewer would do
+  std::vector<Cell> witness;  // violates the claim, and differs from the instance in freed features only
+  int label = 0;  // of the witness
+  bool minimal = true;  // false: stopped; the witness differs in the freed features, perhaps fewer would do
   Tally tally;
 };
 
