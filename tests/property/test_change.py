@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treeproof as tp
@@ -92,6 +92,7 @@ def test_a_target_is_reached_within_limits_or_proved_out_of_reach(seed, vote):
         check(case, case.explainer.contrastive(case.row, target=target, **case.options), target)
 
 
+@example(7, 4)  # never ended: a known core named a feature that could not change, and was not fixed by the question
 @given(seeds, st.integers(1, 4))
 @settings(max_examples=150, deadline=None)
 def test_several_changes_are_minimal_closest_different_and_share_little(seed, n):

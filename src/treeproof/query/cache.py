@@ -66,7 +66,7 @@ class Cache:
         self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
         assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
         self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
-        self._still = _mask(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case
+        self._still = frozenset(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case
         # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
         self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
@@ -87,7 +87,7 @@ class Cache:
 
         The core of an answer names fixed features only; that the others keep to their free cells goes without saying.
         """
-        wanted = _mask(fixed) | self._still
+        wanted = _mask(fixed)
         for differs, refuted in reversed(self._witnesses):
             if not differs & wanted:
                 self.tally.remembered += 1
@@ -104,7 +104,7 @@ class Cache:
             if not answer.core <= fixed | self.limited:
                 raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
             if self.limited:
-                answer = replace(answer, core=answer.core & fixed)
+                answer = replace(answer, core=answer.core & (fixed - self._still))
             self._cores.append((_mask(answer.core), answer))
         return answer
 
