@@ -236,7 +236,8 @@ def test_one_option_has_one_help_text_everywhere():
                 metavar = action.metavar if isinstance(action.metavar, str) else None
                 texts.setdefault(flag, set()).add((metavar, action.help))
     several = {flag for flag, found in texts.items() if len(found) > 1}
-    assert several <= {"--out", "--kind"}  # what is written, and which kinds there are, depends on the command
+    # What is written, which kinds there are, and what is kept unless said, depends on the command.
+    assert several <= {"--out", "--kind", "--keep"}
 
 
 def test_rows_are_chosen_in_one_way_everywhere():
