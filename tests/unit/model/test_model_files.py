@@ -221,6 +221,7 @@ def paths(value, prefix=()):
 ODD = [None, True, 0, -1, 7, 1e300, math.nan, "", "x", "-5", "99999999999", [], [[]], {}, [0] * 5, KeyError]
 
 
+@pytest.mark.slow
 def test_every_field_with_every_odd_value(document):
     """Nothing but a refusal or a forest comes out, wherever what is put."""
     tried = valid = 0
@@ -232,6 +233,7 @@ def test_every_field_with_every_odd_value(document):
     assert 0 < valid < tried
 
 
+@pytest.mark.slow
 def test_bytes_changed_at_random(xgboost_files, text, tmp_path):
     """A file of each kind, with a few bytes changed, cut off or doubled."""
     rng = random.Random(0)
@@ -312,6 +314,7 @@ def test_damaged_models_of_lightgbm(text, old, new, match):
 ODD_WORDS = ["nan", "inf", "-inf", "-1", "0", "7", "1e300", "99999999999999999999", "x", "", "2147483648"]
 
 
+@pytest.mark.slow
 def test_every_line_with_odd_values(text):
     rng = random.Random(1)
     lines = text.split("\n")
