@@ -142,7 +142,9 @@ class CellForest:
         reached = []
         for node in self.source.roots.tolist():
             while (f := feature[node]) != LEAF:
-                node = left[node] if self._sends_left(f, cut[node], point[f]) else right[node]
+                at, cell = cut[node], point[f]
+                goes_left = cell <= at if self.ordered[f] else self._sends_left(f, at, cell)  # most are ordered
+                node = left[node] if goes_left else right[node]
             reached.append(node)
         return reached
 

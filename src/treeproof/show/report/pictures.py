@@ -17,7 +17,7 @@ from treeproof.show import plots
 
 MOST_LINES = 24  # of a picture
 
-_INK, _GROUND = "#010203", "#fdfcfb"  # placeholders for the colours of the page
+_INK, _GROUND = "#010203", "#fdfcfb"  # stand for the colours of the page
 _COLOURS = {_INK: "currentColor", _GROUND: "var(--ground)", plots.lines.PROVED: "var(--proved)"}
 _REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
 
