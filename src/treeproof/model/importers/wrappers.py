@@ -18,22 +18,33 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers import Function, import_model, link_of, unwrapped
 from treeproof.model.importers.responses import Response, response_of
+from treeproof.model.importers.rough import ROUGH
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
 from treeproof.model.importers.sklearn import refuse_vote, require_fitted
 from treeproof.model.importers.tree_nodes import require_known
-from treeproof.model.monotone import beside, find_cut
+from treeproof.model.monotone import beside, find_cut, sums_within
 
 TAKES = (
     "around one model: CalibratedClassifierCV with ensemble=False, FixedThresholdClassifier, "
     "TunedThresholdClassifierCV, TransformedTargetRegressor"
 )
 
+_RISING_STEPS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PowerTransformer, QuantileTransformer)
 _KINDS = (CalibratedClassifierCV, FixedThresholdClassifier, TunedThresholdClassifierCV, TransformedTargetRegressor)
 
 
@@ -165,9 +176,30 @@ def _load_regressor(model: Any) -> Forest:
     forest = import_model(model.regressor_)
     if forest.decision.cuts != () or model._training_dim != 1:
         raise UnsupportedModelError("A TransformedTargetRegressor must predict one number per row. It does not.")
+    _require_rising(model, forest)
     if not isinstance(_inside(model), Pipeline):
         check_scores(forest, lambda rows: model.predict(_as_given(model, forest, rows)), function=link(model))
     return forest
+
+
+def _require_rising(model: TransformedTargetRegressor, forest: Forest) -> None:
+    """Refuse a transformation whose inverse is not known to rise: asking it here and there would not show that."""
+    transformer = model.transformer_
+    got = type(transformer).__name__
+    if type(transformer) in _RISING_STEPS:
+        return
+    if type(transformer) is FunctionTransformer and not transformer.inv_kw_args:
+        inverse = transformer.inverse_func
+        if inverse is None or any(inverse is function for function in (*ROUGH, np.sqrt)):
+            return
+        if inverse is np.square and link_of(model.regressor_) is None and sums_within(forest)[0] >= 0:
+            return
+        got = getattr(inverse, "__name__", repr(inverse))
+    raise UnsupportedModelError(
+        "The inverse function of a TransformedTargetRegressor must be monotone, and known to be so: numpy's exp, expm1 "
+        f"and the like, square where nothing is negative, or that of a scaler. Got {got}. Explain the regressor "
+        "inside, on its own scale: model.regressor_."
+    )
 
 
 def _as_given(model: Any, forest: Forest, rows: Any) -> Any:

@@ -235,6 +235,10 @@ def backwards(values):
     return -values
 
 
+def with_a_bump(values):
+    return np.where((values > 5.12) & (values < 5.1201), 999.0, np.exp(values))
+
+
 def test_refusals():
     iris = load_iris(return_X_y=True)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0)
@@ -251,6 +255,15 @@ def test_refusals():
     ).fit(D, SCORE)
     with pytest.raises(UnsupportedModelError, match="must be monotone"):
         tp.Explainer(turned, cuts=[100])
+    # Between the numbers that are asked it may do anything: a function of one's own is not known to rise.
+    bumpy = TransformedTargetRegressor(
+        RandomForestRegressor(3, max_depth=3), func=np.log, inverse_func=with_a_bump, check_inverse=False
+    ).fit(D, SCORE)
+    refused(bumpy, UnsupportedModelError, "must be monotone, and known to be so.* Got with_a_bump")
+    negative = TransformedTargetRegressor(
+        RandomForestRegressor(3, max_depth=3), func=np.negative, inverse_func=np.square, check_inverse=False
+    ).fit(D, SCORE)
+    refused(negative, UnsupportedModelError, "must be monotone, and known to be so.* Got square")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         both = TransformedTargetRegressor(RandomForestRegressor(2, max_depth=2), transformer=FunctionTransformer())
