@@ -19,6 +19,7 @@
 #include "branch_and_bound.hpp"
 #include "change.hpp"
 #include "deletion.hpp"
+#include "hitting.hpp"
 #include "inflation.hpp"
 #include "search.hpp"
 
@@ -36,6 +37,13 @@ std::vector<T> copy(const Array<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
+// The array itself, which lives as long as it is in use: nobody may change it.
+template <typename T>
+Shared<T> share(Array<T> array) {
+  const auto owner = std::make_shared<const Array<T>>(std::move(array));
+  return {owner, {owner->data(), owner->size()}};
+}
+
 // The places that are set, as a list.
 nb::list places(const std::vector<std::uint8_t>& flags) {
   nb::list list;
@@ -44,7 +52,7 @@ nb::list places(const std::vector<std::uint8_t>& flags) {
   return list;
 }
 
-constexpr int kDeepest = 19000;  // splits; trees are walked recursively: deeper ones could exhaust a thread's stack
+constexpr int kDeepest = 19000;  // splits; no walk recurses, but prices get coarser with depth
 
 struct TooDeepError : std::invalid_argument {
   TooDeepError()
@@ -96,7 +104,8 @@ std::unique_ptr<Core> make_forest(
     const std::vector<std::vector<std::tuple<int, Cell, Cell, bool, std::vector<Word>>>>& clauses,
     Array<std::uint8_t> exact, std::int64_t band, std::int64_t unit, const std::string& vote,
     const std::vector<double>& start, bool single, double divisor, const std::optional<std::vector<double>>& cuts,
-    bool softmax, bool tabulate) {
+    bool softmax, double sigmoid,
+    const std::vector<std::tuple<int, int, std::vector<double>, double, double, bool>>& members, bool tabulate) {
   Forest forest;
   forest.n_features = static_cast<int>(n_cells.size());
   forest.n_classes = n_classes;
@@ -104,16 +113,17 @@ std::unique_ptr<Core> make_forest(
   forest.ordered = copy(ordered);
   forest.gapped = copy(gapped);
   forest.roots = copy(roots);
-  forest.feature = copy(feature);
-  forest.cut = copy(cut);
-  forest.left = copy(left);
-  forest.right = copy(right);
-  forest.scores = copy(scores);
+  forest.nodes.resize(feature.size());
+  for (std::size_t n = 0; n < forest.nodes.size(); ++n) forest.nodes[n] = {feature(n), cut(n), left(n), right(n)};
+  forest.scores = share(std::move(scores));
   forest.theta = copy(theta);
   forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
-  if (forest.vote != Vote::majority) forest.values = copy(values);
+  if (forest.vote != Vote::majority) forest.values = share(std::move(values));
   if (forest.vote == Vote::sum)
-    forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value()};
+    forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value(), sigmoid, {},
+                   {}};
+  for (const auto& [first, last, own_start, own_divisor, weight, own_single] : members)
+    forest.sums.members.push_back({first, last, own_start, own_divisor, weight, own_single});
   for (const std::vector<Word>& set : left_sets) {
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), set.begin(), set.end());
@@ -200,6 +210,18 @@ std::vector<int> softmax_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_con
     const double* const begin = sums.data() + row * n;
     labels.push_back(single ? softmax_label(std::vector<float>(begin, begin + n))
                             : softmax_label(std::vector<double>(begin, begin + n)));
+  }
+  return labels;
+}
+
+std::vector<int> sigmoid_labels(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> sums,
+                                double steepness) {
+  std::vector<int> labels;
+  const std::size_t n = sums.shape(1);
+  if (n == 0) throw std::invalid_argument("there must be at least one sum");
+  for (std::size_t row = 0; row < sums.shape(0); ++row) {
+    const double* const begin = sums.data() + row * n;
+    labels.push_back(sigmoid_label({begin, begin + n}, steepness));
   }
   return labels;
 }
@@ -323,6 +345,19 @@ Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>&
   return found;
 }
 
+// Whether there is such a set; nothing if the time is up.
+std::optional<bool> next_hitting_set(HittingSets& sets, int most, double seconds) {
+  Stopper stopper(seconds);
+  HittingSets::Answer answer{};
+  {
+    nb::gil_scoped_release release;
+    answer = sets.next(most, [&] { return stopper(); });
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  if (answer == HittingSets::Answer::stopped) return std::nullopt;
+  return answer == HittingSets::Answer::found;
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -387,10 +422,19 @@ NB_MODULE(_core, module) {
            "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "The widest box around one that keeps the label.");
+  nb::class_<HittingSets>(module, "HittingSets")
+      .def(nb::init<int>(), "n_features"_a)
+      .def("add", &HittingSets::add, "features"_a, "Ask that these features be hit too; at least one.")
+      .def("next", &next_hitting_set, "most"_a, "seconds"_a,
+           "Whether so many features can hit all sets; None if the time is up.")
+      .def_prop_ro("chosen", &HittingSets::chosen, "The features that `next` found.")
+      .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
              "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
              "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a,
-             "tabulate"_a);
+             "sigmoid"_a, "members"_a, "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
+  module.def("sigmoid_labels", &sigmoid_labels, "sums"_a, "steepness"_a,
+             "Per row the first maximum of the sigmoids, in double, as LightGBM computes it.");
 }

@@ -97,8 +97,8 @@ struct Box {
 
   // Keep only the cells that take this side of `node`; the side must be open.
   void restrict(const Forest& forest, std::int32_t node, Side side) {
-    const std::int32_t f = forest.feature[node];
-    const std::int32_t cut = forest.cut[node];
+    const std::int32_t f = forest.nodes[node].feature;
+    const std::int32_t cut = forest.nodes[node].cut;
     if (forest.ordered[f]) {
       if (side == Side::left) {
         high[f] = std::min(high[f], cut);

@@ -69,7 +69,7 @@ class Search {
       if (!one_value_ && width > widest) {
         widest = width;
         branch_node = top;
-        branch_side = best_leaf_ < forest_.right[top] ? Side::left : Side::right;
+        branch_side = best_leaf_ < forest_.nodes[top].right ? Side::left : Side::right;
       }
     }
     const std::int64_t band = all_exact_ ? 0 : forest_.band;
@@ -110,18 +110,26 @@ class Search {
       open.push_back(box);
       open.back().restrict(forest_, branch_node, side);
     }
-    if (recorder_ != nullptr) recorder_->split(open.back(), forest_.feature[branch_node]);
+    if (recorder_ != nullptr) recorder_->split(open.back(), forest_.nodes[branch_node].feature);
     return true;
   }
 
   // Collect the range of every pair over the leaves below `node` that the box reaches.
   void walk(const std::vector<Pair>& goal, const Box& box, std::int32_t node) {
-    node = descend(forest_, box, node, restricted_, outcome_.used);
-    if (forest_.feature[node] >= 0) {
-      walk(goal, box, forest_.left[node]);
-      walk(goal, box, forest_.right[node]);
-      return;
+    pending_.assign(1, node);
+    while (!pending_.empty()) {
+      node = descend(forest_, box, pending_.back(), restricted_, outcome_.used);
+      pending_.pop_back();
+      if (forest_.nodes[node].feature >= 0) {
+        pending_.push_back(forest_.nodes[node].right);
+        pending_.push_back(forest_.nodes[node].left);
+      } else {
+        meet(goal, node);
+      }
     }
+  }
+
+  void meet(const std::vector<Pair>& goal, std::int32_t node) {
     all_exact_ = all_exact_ && forest_.is_exact(node);
     if (first_leaf_ < 0) first_leaf_ = node;
     one_value_ = one_value_ && same_values(first_leaf_, node);
@@ -149,6 +157,7 @@ class Search {
   Recorder* const recorder_;
   std::vector<std::int64_t> upper_, lower_;
   std::vector<Range> range_;
+  std::vector<std::int32_t> pending_;
   std::int32_t best_leaf_ = -1, first_leaf_ = -1;
   bool one_value_ = true, all_exact_ = true;  // the tree at hand; all trees
 };
@@ -158,7 +167,7 @@ std::vector<std::vector<Pair>> goals_of(const Forest& forest, Claim claim) {
   std::vector<std::vector<Pair>> beats_label;
   std::vector<Pair> label_beats_all;
   for (int k = 0; k < forest.n_classes; ++k) {
-    if (k == claim.label) continue;
+    if (k == claim.label || !forest.are_rivals(k, claim.label)) continue;
     beats_label.push_back({{k, claim.label}});
     label_beats_all.push_back({claim.label, k});
   }

@@ -1,8 +1,8 @@
 #include "forest.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace treeproof {
@@ -26,12 +26,48 @@ int first_of_softmax(std::vector<Number> numbers) {
   return first_maximum(numbers);
 }
 
+// Double precision has more than twice the bits of single precision, so that rounding its sum, quotient or product
+// again gives that of single precision.
+double rounded(double number, bool single) { return single ? static_cast<double>(static_cast<float>(number)) : number; }
+
+// Sums before their division, if some trees are added on their own.
+template <typename Term>
+std::vector<double> sums_of_members(const Sums& sums, std::size_t n_trees, const Term& term) {
+  std::vector<std::pair<std::vector<double>, bool>> open{{sums.start, sums.single}};  // the innermost member last
+  const auto add = [&](const double* numbers) {
+    auto& [totals, single] = open.back();
+    for (std::size_t k = 0; k < totals.size(); ++k) totals[k] = rounded(totals[k] + numbers[k], single);
+  };
+  auto first = sums.opening.begin();
+  auto next = sums.members.begin();  // the first that is not closed
+  for (std::size_t t = 0; t < n_trees; ++t) {
+    for (; first != sums.opening.end() && static_cast<std::size_t>(sums.members[*first].first) == t; ++first)
+      open.emplace_back(sums.members[*first].start, sums.members[*first].single);
+    add(term(t));
+    for (; next != sums.members.end() && static_cast<std::size_t>(next->last) == t + 1; ++next) {
+      std::vector<double> totals = std::move(open.back().first);
+      open.pop_back();
+      for (double& total : totals) {
+        total = rounded(total / next->divisor, next->single);
+        total = rounded(total * next->weight, next->single);
+      }
+      add(totals.data());
+    }
+  }
+  return std::move(open.front().first);
+}
+
 template <typename Number, typename Term>
 int label_of(const Sums& sums, std::size_t n_trees, const Term& term) {
   std::vector<Number> totals(sums.start.begin(), sums.start.end());
-  for (std::size_t t = 0; t < n_trees; ++t) {
-    const double* const numbers = term(t);
-    for (std::size_t k = 0; k < totals.size(); ++k) totals[k] += static_cast<Number>(numbers[k]);
+  if (!sums.members.empty()) {
+    const std::vector<double> added = sums_of_members(sums, n_trees, term);
+    totals.assign(added.begin(), added.end());
+  } else {
+    for (std::size_t t = 0; t < n_trees; ++t) {
+      const double* const numbers = term(t);
+      for (std::size_t k = 0; k < totals.size(); ++k) totals[k] += static_cast<Number>(numbers[k]);
+    }
   }
   if (sums.divisor != 1)
     for (Number& total : totals) total /= static_cast<Number>(sums.divisor);
@@ -39,7 +75,33 @@ int label_of(const Sums& sums, std::size_t n_trees, const Term& term) {
     const auto reached = std::upper_bound(sums.cuts.begin(), sums.cuts.end(), static_cast<double>(totals[0]));
     return static_cast<int>(reached - sums.cuts.begin());
   }
+  if (sums.sigmoid != 0) return sigmoid_label({totals.begin(), totals.end()}, sums.sigmoid);
   return sums.softmax ? first_of_softmax(std::move(totals)) : first_maximum(totals);
+}
+
+// Per node -1, or at a leaf the first leaf with the same values; found by hashing, in time linear in the nodes.
+std::vector<std::int32_t> ids_of_values(const Forest& forest) {
+  const std::size_t n_sums = forest.sums.start.size();
+  std::vector<std::int32_t> ids(forest.nodes.size(), -1);
+  std::vector<std::int32_t> seen(std::bit_ceil(2 * forest.nodes.size() + 1),
+                                 -1);  // leaves, by the hash of their values
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    if (forest.nodes[n].feature >= 0) continue;
+    const double* const numbers = &forest.values[n * n_sums];
+    std::uint64_t hash = 0;
+    for (std::size_t k = 0; k < n_sums; ++k) {
+      hash ^= std::bit_cast<std::uint64_t>(numbers[k] + 0.0);  // -0.0 + 0.0 is 0.0: these are equal
+      hash *= 0x9E3779B97F4A7C15U;
+      hash ^= hash >> 32;
+    }
+    std::size_t place = hash & (seen.size() - 1);
+    while (seen[place] >= 0 &&
+           !std::equal(numbers, numbers + n_sums, &forest.values[static_cast<std::size_t>(seen[place]) * n_sums]))
+      place = (place + 1) & (seen.size() - 1);
+    if (seen[place] < 0) seen[place] = static_cast<std::int32_t>(n);
+    ids[n] = seen[place];
+  }
+  return ids;
 }
 
 }  // namespace
@@ -47,14 +109,20 @@ int label_of(const Sums& sums, std::size_t n_trees, const Term& term) {
 int softmax_label(const std::vector<float>& sums) { return first_of_softmax(sums); }
 int softmax_label(const std::vector<double>& sums) { return first_of_softmax(sums); }
 
+int sigmoid_label(std::vector<double> sums, double steepness) {
+  for (double& sum : sums) sum = 1 / (1 + std::exp(-steepness * sum));
+  return first_maximum(sums);
+}
+
 void Forest::derive() {
   if (theta.empty())
     for (int k = 0; k < n_classes; ++k)
       for (int c = 0; c < n_classes; ++c) theta.push_back(k < c ? 0 : 1);
   if (vote != Vote::majority && sums.start.empty()) sums.start.assign(static_cast<std::size_t>(n_classes), 0.0);
+  for (std::size_t m = sums.members.size(); m > 0; --m) sums.opening.push_back(m - 1);
+  std::stable_sort(sums.opening.begin(), sums.opening.end(),
+                   [&](std::size_t a, std::size_t b) { return sums.members[a].first < sums.members[b].first; });
   if (vote == Vote::mean) sums.divisor = static_cast<double>(roots.size());
-  nodes.resize(feature.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n] = {feature[n], cut[n], left[n], right[n]};
   scale = Scale(*this);
   gapped.resize(n_features, 0);
   words_begin.assign(1, 0);
@@ -63,27 +131,17 @@ void Forest::derive() {
     words_begin.push_back(words_begin.back() + words);
   }
   if (vote == Vote::majority && n_classes <= 64) {
-    leaf_class.resize(feature.size());
-    for (std::size_t n = 0; n < feature.size(); ++n) {
+    leaf_class.resize(nodes.size());
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
       const std::int64_t* score = scores_of(static_cast<std::int32_t>(n));
       leaf_class[n] = static_cast<std::uint8_t>(std::max_element(score, score + n_classes) - score);
     }
   }
-  if (band > 0) {
-    std::map<std::vector<double>, std::int32_t> ids;
-    value_id.resize(feature.size(), -1);
-    for (std::size_t n = 0; n < feature.size(); ++n) {
-      if (feature[n] >= 0) continue;
-      const double* value = &values[n * sums.start.size()];
-      value_id[n] =
-          ids.emplace(std::vector<double>(value, value + sums.start.size()), static_cast<std::int32_t>(ids.size()))
-              .first->second;
-    }
-  }
-  std::vector<int> level(feature.size(), 1);
-  for (std::size_t n = 0; n < feature.size(); ++n) {  // children lie behind their parents
+  if (band > 0) value_id = ids_of_values(*this);
+  std::vector<int> level(nodes.size(), 1);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {  // children lie behind their parents
     depth = std::max(depth, level[n]);
-    if (feature[n] >= 0) level[left[n]] = level[right[n]] = level[n] + 1;
+    if (nodes[n].feature >= 0) level[nodes[n].left] = level[nodes[n].right] = level[n] + 1;
   }
 }
 

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "scale.hpp"
@@ -14,9 +17,32 @@ using Word = std::uint64_t;
 
 enum class Vote { majority, mean, sum };
 
-// One node, packed: a walk touches one cache line for each.
+// One node, packed: a walk touches one cache line for each. At leaves, all of it is -1. `cut` is the last cell that
+// goes left; of a gapped feature 2 * cells of numbers that go left + [missing values do]; of a feature of values the
+// index of a left set.
 struct Node {
   std::int32_t feature, cut, left, right;
+};
+
+// Numbers that are never copied: those of a model are large, and Python holds them too.
+template <typename T>
+class Shared {
+ public:
+  Shared() = default;
+  Shared(std::shared_ptr<const void> owner, std::span<const T> items) : owner_(std::move(owner)), items_(items) {}
+  Shared(std::vector<T> given) {
+    const auto owned = std::make_shared<const std::vector<T>>(std::move(given));
+    owner_ = owned;
+    items_ = *owned;
+  }
+
+  const T& operator[](std::size_t i) const { return items_[i]; }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const T> items_;
 };
 
 // The cell of a feature lies in an interval that starts or ends where the numbers do (empty if low > high), or is that
@@ -31,7 +57,15 @@ struct Literal {
 
 using Clause = std::vector<Literal>;
 
-// How sums of leaf values become a label; see treeproof.model.forest.Sums.
+// Trees that are added on their own, from `first` up to `last`; see treeproof.model.decision.Member.
+struct Member {
+  int first, last;
+  std::vector<double> start;
+  double divisor, weight;
+  bool single;
+};
+
+// How sums of leaf values become a label; see treeproof.model.decision.Sums.
 struct Sums {
   std::vector<double> start;  // as many as there are sums
   std::vector<double> cuts;   // only if `cut`
@@ -39,44 +73,45 @@ struct Sums {
   bool single = false;        // added in float, else in double
   bool softmax = false;
   bool cut = false;
+  double sigmoid = 0;         // if not 0: the largest 1 / (1 + exp(-sigmoid * sum)) wins; in double
+  std::vector<Member> members = {};  // in the order of their trees, parts of a member before it
+  std::vector<std::size_t> opening = {};  // derived: the members in the order in which they begin, the outer ones first
 };
 
 // The first maximum of the softmax of sums, computed as XGBoost (in float) and LightGBM (in double) do.
 int softmax_label(const std::vector<float>& sums);
 int softmax_label(const std::vector<double>& sums);
 
+// The first maximum of the sigmoids of sums, computed as LightGBM does for one class against the others.
+int sigmoid_label(std::vector<double> sums, double steepness);
+
 struct Forest {
   int n_features = 0;
   int n_classes = 0;
-  std::vector<Cell> n_cells;          // per feature
+  std::vector<Cell> n_cells;  // per feature
   std::vector<std::uint8_t> ordered;  // per feature: splits are cuts of an order
-  std::vector<std::uint8_t> gapped;   // per feature: so they are but for the last cell, that of missing values
+  std::vector<std::uint8_t> gapped;  // per feature: so they are but for the last cell, that of missing values
   std::vector<std::int32_t> roots;
-  std::vector<std::int32_t> feature;  // per node, -1 at leaves
-  // Per node: the last cell that goes left; of a gapped feature 2 * cells of numbers that go left + [missing values
-  // do]; of a feature of values the index of a left set.
-  std::vector<std::int32_t> cut;
-  std::vector<std::int32_t> left, right;
-  std::vector<std::int64_t> scores;  // n_nodes x n_classes
-  std::vector<std::int64_t> theta;   // per winner and loser; empty: ties go to the class that comes first
-  std::vector<double> values;        // n_nodes x n_sums; empty under majority vote, where scores decide
-  std::vector<std::uint8_t> exact;   // per node: a leaf that needs no band if all others are such; only with a band
+  std::vector<Node> nodes;
+  Shared<std::int64_t> scores;  // n_nodes x n_classes
+  std::vector<std::int64_t> theta;  // per winner and loser; empty: ties go to the class that comes first
+  Shared<double> values;  // n_nodes x n_sums; empty under majority vote, where scores decide
+  std::vector<std::uint8_t> exact;  // per node: a leaf that needs no band if all others are such; only with a band
   std::int64_t band = 0;
   std::int64_t unit = 0;  // if not 0: exact leaves give this score to one class and 0 to the others, like a vote
   Vote vote = Vote::majority;
   Sums sums;  // unless it is a majority vote
-  std::vector<Clause> clauses;      // rules between features that every point of the space keeps
+  std::vector<Clause> clauses;  // rules between features that every point of the space keeps
   std::vector<Word> literal_sets;
 
   // Derived from the fields above.
-  std::vector<Node> nodes;               // feature, cut, left, right
   Scale scale;
-  int depth = 1;                         // nodes on the longest path
-  std::vector<std::int32_t> value_id;    // per node, if there is a band: equal for leaves with the same values
+  int depth = 1;  // nodes on the longest path
+  std::vector<std::int32_t> value_id;  // per node, if there is a band: equal for leaves with the same values
   std::vector<std::uint8_t> leaf_class;  // per node, under majority vote of up to 64 classes: the class it votes for
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
-  std::vector<Word> left_sets;           // the sets of cells that go left, one after the other
-  std::vector<std::size_t> set_begin;    // per left set: its first word
+  std::vector<Word> left_sets;  // the sets of cells that go left, one after the other
+  std::vector<std::size_t> set_begin;  // per left set: its first word
 
   void derive();  // call once, when the other fields are set
 
@@ -110,6 +145,10 @@ struct Forest {
 
   // The class that the model's own predict gives at a point: integer votes, or float sums in tree order.
   int label(const std::vector<Cell>& point) const;
+
+  // Whether one class may take a label from another without a third that does so as well. Where a score is cut, a label
+  // is left by way of its neighbours: it is lost iff the score is below its own cut or reaches the next one.
+  bool are_rivals(int one, int other) const { return !sums.cut || one - other == 1 || other - one == 1; }
 
   // The least difference of scores with which `winner` beats `loser`.
   std::int64_t least(int winner, int loser) const {

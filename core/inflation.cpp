@@ -61,7 +61,7 @@ class Inflater {
 
   Inflation run() {
     for (std::size_t next = 0;;) {
-      while (next < steps_.size() && unproved_ < most_unproved_) {
+      while (next < steps_.size() && unproved_ < std::min(at_once_, most_unproved_)) {
         if (!take(next)) return std::move(result_);
         ++next;
       }
@@ -70,6 +70,7 @@ class Inflater {
       if (over_) return std::move(result_);
       if (outcome.status == Status::entailed) {
         unproved_ = 0;
+        at_once_ = std::min(2 * at_once_, most_unproved_);
         result_.box = guess_;
         continue;
       }
@@ -352,6 +353,7 @@ class Inflater {
   std::vector<Step> steps_;
   Box guess_;
   int unproved_ = 0;  // guesses since the last proof
+  int at_once_ = 4;   // guesses after which they are proved; early proofs are easy, and kept when the time is up
   bool over_ = false;
   std::vector<std::vector<Cell>> witnesses_;                  // the oracle's, in order
   std::vector<std::vector<std::vector<Cell>>> witnesses_of_;  // per step: points beside the box that ended it

@@ -24,7 +24,7 @@ struct Inflation {
 // where half or twice as much makes little difference.
 struct Guessing {
   int patience = 20;  // polls of a search for a witness; doubled after a guess that was wrong
-  int most_unproved = 16;  // guesses after which they are proved together
+  int most_unproved = 16;  // guesses after which they are proved together; fewer at first, so that a stop loses little
 };
 
 // `box` entails the claim and contains `home`; only the features of `order`, all different, are widened.

@@ -341,7 +341,7 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     if (side == Side::both) {
       Box part = box;
       part.restrict(forest_, node, no_left ? Side::left : Side::right);
-      cut_off(part, forest_.feature[node]);
+      cut_off(part, forest_.nodes[node].feature);
       box.restrict(forest_, node, no_left ? Side::right : Side::left);
       shrank = true;
     } else if (side == (no_left ? Side::left : Side::right)) {

@@ -68,57 +68,74 @@ std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
   return ~(out_->n_constants() - 1);
 }
 
+// Walked with a stack of its own: trees may be deeper than a thread's stack allows.
 std::int32_t ResidualBuilder::grow(std::int32_t node) {
-  node = descend(forest_, box_, node, *restricted_, *used_);
+  path_.clear();
+  for (;;) {
+    node = descend(forest_, box_, node, *restricted_, *used_);
+    if (forest_.nodes[node].feature >= 0) {
+      enter(node);
+      node = forest_.nodes[node].left;
+      continue;
+    }
+    std::int32_t grown = constant(node);
+    while (!path_.empty() && path_.back().has_left) {
+      restore(path_.back());
+      grown = join(path_.back(), grown);
+      saved_.resize(path_.back().saved);
+      path_.pop_back();
+    }
+    if (path_.empty()) return grown;
+    Open& parent = path_.back();
+    parent.left = grown;
+    parent.has_left = true;
+    restore(parent);
+    box_.restrict(forest_, parent.node, Side::right);
+    node = forest_.nodes[parent.node].right;
+  }
+}
+
+// Take a node into the residual forest, and restrict the box to its left side.
+void ResidualBuilder::enter(std::int32_t node) {
   const Node& split = forest_.nodes[node];
   const std::int32_t f = split.feature;
-  if (f < 0) return constant(node);
-
   Residual& out = *out_;
-  const std::int32_t at = out.n_nodes();
+  path_.push_back({node, out.n_nodes(), 0, box_.low[f], box_.high[f], 0, false, saved_.size()});
   out.left.push_back(0);
   out.right.push_back(0);
   out.slot.push_back(static_cast<std::int32_t>(split_begin_[f]) + split.cut);
   out.origin.push_back(node);
-  std::int32_t left, right;
-  if (forest_.ordered[f]) {
-    const Cell low = box_.low[f], high = box_.high[f];
-    box_.high[f] = split.cut;
-    left = grow(split.left);
-    box_.high[f] = high;
-    box_.low[f] = split.cut + 1;
-    right = grow(split.right);
-    box_.low[f] = low;
-  } else if (forest_.gapped[f]) {
-    const Cell low = box_.low[f], high = box_.high[f];
-    const std::uint8_t missing = box_.missing[f];
-    box_.restrict(forest_, node, Side::left);
-    left = grow(split.left);
-    box_.high[f] = high;
-    box_.missing[f] = missing;
-    box_.restrict(forest_, node, Side::right);
-    right = grow(split.right);
-    box_.low[f] = low;
-    box_.missing[f] = missing;
-  } else {
-    const auto begin = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]);
-    const auto end = box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f + 1]);
-    const std::vector<Word> saved(begin, end);
-    box_.restrict(forest_, node, Side::left);
-    left = grow(split.left);
-    std::copy(saved.begin(), saved.end(), begin);
-    box_.restrict(forest_, node, Side::right);
-    right = grow(split.right);
-    std::copy(saved.begin(), saved.end(), begin);
+  if (!forest_.ordered[f]) {
+    if (forest_.gapped[f]) path_.back().missing = box_.missing[f];
+    saved_.insert(saved_.end(), box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]),
+                  box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f + 1]));
   }
+  box_.restrict(forest_, node, Side::left);
+}
+
+// Give the box the cells that it had at a node.
+void ResidualBuilder::restore(const Open& open) {
+  const std::int32_t f = forest_.nodes[open.node].feature;
+  box_.low[f] = open.low;
+  box_.high[f] = open.high;
+  if (forest_.ordered[f]) return;
+  if (forest_.gapped[f]) box_.missing[f] = open.missing;
+  std::copy(saved_.begin() + static_cast<std::ptrdiff_t>(open.saved), saved_.end(),
+            box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]));
+}
+
+// A node with both its children, or what both have in common.
+std::int32_t ResidualBuilder::join(const Open& open, std::int32_t right) {
+  Residual& out = *out_;
+  const std::int32_t left = open.left;
   if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {
-    for (auto* part : {&out.left, &out.right, &out.slot, &out.origin}) part->resize(static_cast<std::size_t>(at));
+    for (auto* part : {&out.left, &out.right, &out.slot, &out.origin}) part->resize(static_cast<std::size_t>(open.at));
     out.inexact[~left] |= out.inexact[~right];
     return left;
   }
-  out.left[at] = left;
-  out.right[at] = right;
-  return at;
+  out.left[open.at] = left;
+  out.right[open.at] = right;
+  return open.at;
 }
 
 void ResidualBuilder::number_slots() {
@@ -136,14 +153,14 @@ void ResidualBuilder::number_slots() {
     for (Word rest = marked_[w]; rest != 0; rest &= rest - 1) {
       const std::size_t split = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
       const std::int32_t node = node_of_[split];
-      if (forest_.feature[node] != f) {
-        f = forest_.feature[node];
+      if (forest_.nodes[node].feature != f) {
+        f = forest_.nodes[node].feature;
         out.features.push_back(f);
         out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
       }
       slot_of_[split] = static_cast<std::int32_t>(out.slot_node.size());
       out.slot_node.push_back(node);
-      out.slot_cut.push_back(forest_.cut[node]);
+      out.slot_cut.push_back(forest_.nodes[node].cut);
     }
     marked_[w] = 0;
   }

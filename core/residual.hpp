@@ -63,7 +63,19 @@ class ResidualBuilder {
              std::vector<std::uint8_t>& used);
 
  private:
+  // A node of the forest whose children are being grown, and what the box was there.
+  struct Open {
+    std::int32_t node, at, left;
+    Cell low, high;
+    std::uint8_t missing;
+    bool has_left;
+    std::size_t saved;  // where its set of values starts in `saved_`
+  };
+
   std::int32_t grow(std::int32_t node);
+  void enter(std::int32_t node);
+  void restore(const Open& open);
+  std::int32_t join(const Open& open, std::int32_t right);
   std::int32_t constant(std::int32_t leaf);
   void number_slots();
 
@@ -73,6 +85,8 @@ class ResidualBuilder {
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
   Box box_;
+  std::vector<Open> path_;  // from the root to the node at hand
+  std::vector<Word> saved_;  // sets of values of the nodes on it
   Pair pair_{};
   const Scale* scale_ = nullptr;
   const std::vector<std::uint8_t>* restricted_ = nullptr;

@@ -38,7 +38,6 @@ Searcher::Searcher(const Forest& forest, const Table* table)
       largest_price_(largest_price(forest.depth)),
       builder_(forest),
       local_(forest),
-      prices_(static_cast<std::size_t>(forest.n_classes) * forest.n_classes),
       rival_rank_(forest.n_classes, 0) {}
 
 Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
@@ -58,7 +57,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   }
   if (table_ != nullptr && recorder == nullptr) return table_->decide(box, claim, home);
   if (claim.kind == ClaimKind::stays) {
-    const std::vector<int> rivals = possible_rivals(box, claim.label);
+    const std::vector<int> rivals = possible_rivals(box, claim.label, recorder != nullptr);
     for (int k = 0; recorder != nullptr && k < forest_.n_classes; ++k) {
       if (k == claim.label || std::find(rivals.begin(), rivals.end(), k) != rivals.end()) continue;
       recorder->rival(k);  // the naive bound, one without prices, excludes it
@@ -74,7 +73,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   } else {
     std::vector<Pair> pairs;
     for (int k = 0; k < forest_.n_classes; ++k)
-      if (k != claim.label) pairs.push_back({claim.label, k});
+      if (k != claim.label && forest_.are_rivals(k, claim.label)) pairs.push_back({claim.label, k});
     if (recorder != nullptr) recorder->rival(claim.label);
     close(box, pairs, 0);
   }
@@ -95,10 +94,14 @@ void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& vis
   }
 }
 
-// Rivals that the naive bound does not exclude, the most promising first, from one walk over the box.
-std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
+// Rivals that the naive bound does not exclude, the most promising first, from one walk over the box; `all` classes, as
+// a proof has them, or those that matter.
+std::vector<int> Searcher::possible_rivals(const Box& box, int label, bool all) {
   const int n_classes = forest_.n_classes;
   if (n_classes == 2) return {1 - label};  // its residual forest is needed anyway, and bounds it as well
+  std::vector<int> rivals;
+  for (int k = 0; k < n_classes; ++k)
+    if (k != label && (all || forest_.are_rivals(k, label))) rivals.push_back(k);
   std::vector<std::int64_t> upper(n_classes, 0);
   if (forest_.vote == Vote::majority && n_classes <= 64) {
     // Per tree only the set of classes it can vote for matters.
@@ -113,17 +116,15 @@ std::vector<int> Searcher::possible_rivals(const Box& box, int label) {
   } else {
     std::vector<std::int64_t> most(n_classes);
     for (const std::int32_t root : forest_.roots) {
-      std::fill(most.begin(), most.end(), std::numeric_limits<std::int64_t>::min());
+      for (const int k : rivals) most[k] = std::numeric_limits<std::int64_t>::min();
       for_each_leaf(box, root, [&](std::int32_t leaf) {
         const std::int64_t* score = forest_.scores_of(leaf);
-        for (int k = 0; k < n_classes; ++k) most[k] = std::max(most[k], score[k] - score[label]);
+        for (const int k : rivals) most[k] = std::max(most[k], score[k] - score[label]);
       });
-      for (int k = 0; k < n_classes; ++k) upper[k] += most[k];
+      for (const int k : rivals) upper[k] += most[k];
     }
   }
-  std::vector<int> rivals;
-  for (int k = 0; k < n_classes; ++k)
-    if (k != label && upper[k] >= forest_.least(k, label) - forest_.band) rivals.push_back(k);
+  std::erase_if(rivals, [&](int k) { return upper[k] < forest_.least(k, label) - forest_.band; });
   std::stable_sort(rivals.begin(), rivals.end(), [&](int a, int b) {
     return std::pair(rival_rank_[a], upper[a]) > std::pair(rival_rank_[b], upper[b]);
   });
@@ -157,7 +158,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (box.side(forest_, node) != Side::both) continue;
     Box first = box;
     first.restrict(forest_, node, side);
-    if (recorder_ != nullptr) recorder_->split(first, forest_.feature[node]);
+    if (recorder_ != nullptr) recorder_->split(first, forest_.nodes[node].feature);
     if (!close(std::move(first), pairs, depth + 1)) return false;
     here.lagrangian.save(prices(pair));
     box.restrict(forest_, node, side == Side::left ? Side::right : Side::left);
@@ -307,14 +308,14 @@ bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
 }
 
 Prices& Searcher::prices(Pair pair) {
-  std::unique_ptr<Prices>& known = prices_[static_cast<std::size_t>(pair.winner) * forest_.n_classes + pair.loser];
+  std::unique_ptr<Prices>& known = prices_[{pair.winner, pair.loser}];
   if (!known) known = std::make_unique<Prices>(forest_.nodes.size());
   return *known;
 }
 
 void Searcher::forget() {
   std::size_t kept = 0;
-  for (std::unique_ptr<Prices>& known : prices_) {
+  for (auto& [pair, known] : prices_) {
     if (!known) continue;
     kept += forest_.nodes.size();
     if (kept > kMostPricesKept) {

@@ -3,6 +3,7 @@
 // how soon an answer comes, never which one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,7 @@ class Searcher {
 
   template <typename Visit>
   void for_each_leaf(const Box& box, std::int32_t root, const Visit& visit);
-  std::vector<int> possible_rivals(const Box& box, int label);
+  std::vector<int> possible_rivals(const Box& box, int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed);
@@ -53,7 +54,7 @@ class Searcher {
   std::int32_t largest_price_;
   ResidualBuilder builder_;
   LocalSearch local_;
-  std::vector<std::unique_ptr<Prices>> prices_;  // per winner and loser
+  std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<std::int32_t> stack_;
   std::vector<Cell> last_witness_;  // empty: none yet

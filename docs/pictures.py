@@ -17,6 +17,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
 
@@ -30,7 +31,11 @@ INK, FAINT, PAID, GOOD, BAD = "#24292f", "#6e7781", "#b35900", "#1a7f37", "#b423
 def save(ax, folder: Path, name: str) -> None:
     """Write the figure of some axes."""
     figure = np.ravel(ax)[0].figure
-    figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    with Image.open(path) as drawn:  # few colours take a third of the room
+        few = drawn.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
     plt.close(figure)
 
 
@@ -195,11 +200,15 @@ def draw(folder: Path) -> None:
     explainer = tp.Explainer(RandomForestClassifier(10, random_state=0, max_depth=3).fit(X, y))
     save(explainer.enumerate(X.iloc[0], kind="both").plot(), folder, "matrix")
     save(explainer.attribution(X.iloc[0]).plot(), folder, "attribution")
+    save(explainer.relevance(X.iloc[0]).plot(), folder, "relevance")
+    save(explainer.audit(X, protected=["alcohol", "proline"]).plot(), folder, "audit")
+    save(explainer.batch(X).plot(values=True), folder, "swarm")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     explainer = tp.Explainer(RandomForestClassifier(30, random_state=0, max_depth=4).fit(X, y))
     save(tp.plots.overview(explainer.batch(X[:200])), folder, "overview")
     page = names_of("tutorial")
     save(page["why"].plot(page["X"]), folder, "tutorial")
+    save(names_of("local")["profile"].plot(), folder, "profile")
     save(pipeline(), folder, "pipeline")
     save(prices(), folder, "prices")
 

@@ -158,7 +158,7 @@ def _choices(case: Case, f: int, feature: Any, start: list[float]) -> list[tuple
     whole = feature.kind != "real"
     first = -math.inf if low is None else float(np.float32(math.ceil(low) if whole else low))
     last = math.inf if high is None else float(np.float32(math.floor(high) if whole else high))
-    tried = {"binary": [0.0, 1.0], "ordinal": [float(i) for i in range(-12, 12)], "real": [*CUTS, *BESIDE, first, last]}
+    tried = {"binary": [0.0, 1.0], "integer": [float(i) for i in range(-12, 12)], "real": [*CUTS, *BESIDE, first, last]}
     way = case.directions.get(feature.name)
     cuts = CUTS if case.rule is None else [*CUTS, float(np.nextafter(np.float32(case.rule[1]), np.float32(-9)))]
     nearest: dict[tuple[bool, ...], float] = {}

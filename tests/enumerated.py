@@ -212,7 +212,9 @@ def readable(result: Any) -> None:
         assert result._repr_html_()
 
 
-def random_world(seed: int, *, plain: bool = False, **shape: Any) -> World:
+def random_world(
+    seed: int, *, plain: bool = False, groups: Mapping[str, Sequence[str]] | None = None, **shape: Any
+) -> World:
     """A forest of three columns with sums, missing values, float64 inputs or categories, and a row of it."""
     rng = np.random.default_rng(seed)
     options: dict[str, Any] = {
@@ -250,6 +252,6 @@ def random_world(seed: int, *, plain: bool = False, **shape: Any) -> World:
             row[1] = far
     ends = {"c1": [first], "c2": [second, forest.floats.next(second, -9)]} if constraints else {}
     explainer = tp.Explainer(
-        forest, kinds=kinds, bounds=bounds, constraints=constraints, tabulate=bool(rng.random() < 0.15)
+        forest, kinds=kinds, bounds=bounds, constraints=constraints, groups=groups, tabulate=bool(rng.random() < 0.15)
     )
     return World(explainer, row, kinds=kinds, bounds=bounds, ends=ends, rule=rule)

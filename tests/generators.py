@@ -11,7 +11,7 @@ import numpy as np
 
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import Column
-from treeproof.model.decision import Sums, Vote
+from treeproof.model.decision import Member, Sums, Vote
 from treeproof.model.floats import FLOATS, FloatName
 from treeproof.model.forest import Forest
 from treeproof.query.cells import CellForest, discretise
@@ -42,11 +42,14 @@ def random_forest(
     numeric = [c.name for c in columns if c.categories is None]
     sides = {name: str(rng.choice(["yes", "no", "either"])) for name in numeric}
     sums = random_sums(rng, n_classes) if vote == "sum" else None
+    if sums is not None and not sums.softmax and sums.sigmoid is None:
+        apart = rng.spawn(1)[0]  # draws of its own
+        sums = replace(sums, members=random_members(apart, n_trees, sums) if apart.random() < 0.4 else ())
 
     def values() -> Any:
         if sums is not None:
             chosen = rng.choice(NEAR_TIES, n_classes if sums.cuts is None else 1)
-            return [sums.floats.round(value) for value in chosen]
+            return [(FLOATS["float32"] if sums.members else sums.floats).round(value) for value in chosen]
         if vote == "majority" or rng.random() < 0.3:
             return int(rng.integers(n_classes))
         counts = rng.integers(0, 4, n_classes) + (rng.random(n_classes) < 0.1)
@@ -67,17 +70,41 @@ def random_forest(
 
 
 def random_sums(rng: np.random.Generator, n_classes: int) -> Sums:
-    """Sums that start from near-tied values, cut where sums often lie, or taken through a softmax."""
+    """Sums that start from near-tied values, cut where sums often lie, or taken through a softmax or a sigmoid."""
     numbers: FloatName = "float32" if rng.random() < 0.5 else "float64"
     cut = rng.random() < 0.5
     start = tuple(FLOATS[numbers].round(v) for v in rng.choice(NEAR_TIES, 1 if cut else n_classes))
     if not cut:
         divisor = float(rng.choice([1, 1, 3, 7, 0.7]))
-        return Sums(start, numbers, divisor=float(divisor), softmax=bool(divisor == 1 and rng.random() < 0.5))
+        softmax = bool(divisor == 1 and rng.random() < 0.5)
+        apart = rng.spawn(1)[0]  # draws of its own
+        if softmax and numbers == "float64" and apart.random() < 0.6:
+            return Sums(start, divisor=float(apart.choice([1, 3])), sigmoid=float(apart.choice([1, 0.7, 3, 6])))
+        return Sums(start, numbers, divisor=divisor, softmax=softmax)
     places = np.arange(-40, 60) / 10
     cuts = sorted(rng.choice(places, n_classes - 1, replace=False).tolist())
     beside = [float(np.nextafter(c, rng.choice([-9.0, c, 9.0]))) for c in cuts]
     return Sums(start, numbers, divisor=float(rng.choice([1, 1, 3, 0.7])), cuts=tuple(beside))
+
+
+def random_members(rng: np.random.Generator, n_trees: int, sums: Sums) -> tuple[Member, ...]:
+    """Members, some of which are parts of others, with weights and divisors that make sums round."""
+
+    def within(first: int, last: int, numbers: FloatName, depth: int) -> Iterator[Member]:
+        while first < last:
+            end = int(rng.integers(first, last)) + 1
+            if rng.random() < 0.8:
+                own: FloatName = "float32" if rng.random() < 0.3 else numbers
+                floats = FLOATS[own]
+                if depth:
+                    yield from within(first, end, own, depth - 1)
+                start = rng.choice(NEAR_TIES, len(sums.start)) if rng.random() < 0.4 else np.zeros(len(sums.start))
+                divisor = floats.round(float(rng.choice([1, end - first, 3, 7, 0.7])))
+                weight = floats.round(float(rng.choice([1, 1, 0.1, 0.2, 0.3, 2, 0.0])))
+                yield Member(first, end, tuple(floats.round(v) for v in start), divisor, weight, own)
+            first = end
+
+    return tuple(within(0, n_trees, sums.dtype, 1))
 
 
 def random_row(rng: np.random.Generator, forest: Forest) -> list[Any]:

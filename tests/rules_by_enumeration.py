@@ -22,7 +22,7 @@ def numbers(kind: str) -> list[float]:
     """The least and the largest number of every cell that thresholds can make."""
     if kind == "binary":
         return [0.0, 1.0]
-    if kind == "ordinal":
+    if kind == "integer":
         return [float(n) for n in range(-4, 4)]
     ends = {-LARGEST, LARGEST}
     for threshold in THRESHOLDS:

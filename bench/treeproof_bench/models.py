@@ -3,9 +3,9 @@
 ``python -m treeproof_bench.models [--rows 20000] [--instances 10] [--repeats 3] [--part import,gaps]``
 
 ``import``: CPU time of ``Explainer(model)`` per node, and the memory it takes beside the model's own arrays (40 bytes
-a node). ``gaps``: explanations of a forest behind an imputer beside those of the same forest without one, and of
-histogram boosting, whose splits send missing values left or right, beside LightGBM of the same shape. The rows are
-those of `population.draw`. Libraries that are not installed are left out.
+a node). ``gaps``: the constructor and explanations of a forest behind an imputer beside those of the same forest
+without one, and explanations of histogram boosting, whose splits send missing values left or right, beside LightGBM of
+the same shape. The rows are those of `population.draw`. Libraries that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -113,6 +113,11 @@ def time_gaps(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     plain = forest.fit(filled, holey.y)
     pipeline = make_pipeline(SimpleImputer(), forest).fit(holey.X, holey.y)
     explainers = {"forest": tp.Explainer(plain), "forest behind an imputer": tp.Explainer(pipeline)}
+    constructors = {
+        "forest": lambda _: tp.Explainer(plain),
+        "forest behind an imputer": lambda _: tp.Explainer(pipeline),
+    }
+    made = take_turns(constructors, [None], max(args.repeats, 5))
     boosted = hist(200).fit(holey.X, holey.y)
     explainers |= {"hist boosting, gaps": tp.Explainer(boosted)}
     explainers |= {"hist boosting, missing=[]": tp.Explainer(boosted, missing=[])}
@@ -123,13 +128,16 @@ def time_gaps(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         "missing values: explanations of the same rows",
         "model:28 question:10 nodes:10 median_ms:11.2f worst_ms:10.2f complete:10 instances:11",
     )
+    for name, timed in made.items():
+        row: Row = {"model": name, "question": "Explainer", "nodes": explainers[name].forest.n_nodes}
+        table.add(row | {"median_ms": ms(timed), "worst_ms": max(timed.raw[0]), "complete": 1, "instances": 1})
     questions = {"abductive": False, "inflate": True}
     for name, explainer in explainers.items():
         for question, inflate in questions.items():
             action = partial(explainer.abductive, timeout=args.timeout, inflate=inflate)
             timed = take_turns({"": action}, rows, args.repeats)[""]
             complete = sum(why.status == "minimal" for why in timed.results)
-            row: Row = {"model": name, "question": question, "nodes": explainer.forest.n_nodes}
+            row = {"model": name, "question": question, "nodes": explainer.forest.n_nodes}
             row |= {"median_ms": float(np.median(medians(timed))), "worst_ms": float(medians(timed).max())}
             table.add(row | {"complete": complete, "instances": len(rows)})
 
@@ -137,9 +145,11 @@ def time_gaps(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         found = {row["model"]: row["median_ms"] for row in table.rows if row["question"] == question}
         return float(found[one] / found[other])
 
-    figures = []
+    imputer, forest_alone = "forest behind an imputer", "forest"
+    value = ratio(imputer, forest_alone, "Explainer")
+    figures = [figure(f"constructor: {imputer} / {forest_alone}", value, "<= 1.5", value <= 1.5)]
     for question in questions:
-        pairs = [("forest behind an imputer", "forest"), ("hist boosting, gaps", "hist boosting, missing=[]")]
+        pairs = [(imputer, forest_alone), ("hist boosting, gaps", "hist boosting, missing=[]")]
         if "lightgbm, no gaps" in explainers:
             pairs.append(("hist boosting, gaps", "lightgbm, no gaps"))
         for one, other in pairs:

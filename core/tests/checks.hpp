@@ -25,13 +25,14 @@ inline std::uint64_t seed_of_case = 0;
   } while (false)
 
 inline struct Counts {
-  std::uint64_t cases = 0, mean_votes = 0, sums = 0, whole_votes = 0, labels = 0, boxes = 0, scaled_values = 0,
-                residuals = 0;
+  std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
+                scaled_values = 0, residuals = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0;
+  std::uint64_t hittings = 0, hitting_sets = 0, stopped_hittings = 0;
   std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
 
   void print() const {
@@ -39,6 +40,7 @@ inline struct Counts {
         {"cases", cases},
         {"of them mean votes", mean_votes},
         {"of them sums", sums},
+        {"of them with members", members},
         {"of them with pure leaves as votes", whole_votes},
         {"labels", labels},
         {"boxes", boxes},
@@ -66,6 +68,9 @@ inline struct Counts {
         {"parts of boxes in records", record_parts},
         {"explanations", explanations},
         {"explanations stopped", stopped_explanations},
+        {"searches for hitting sets", hittings},
+        {"hitting sets found", hitting_sets},
+        {"searches for hitting sets stopped", stopped_hittings},
         {"inflations", inflations},
         {"inflations with wrong guesses", retaken_inflations},
         {"inflations stopped", stopped_inflations},
@@ -106,11 +111,12 @@ inline std::int64_t difference(const Case& c, std::size_t x, Pair pair) {
   return c.sums[x][pair.winner] - c.sums[x][pair.loser];
 }
 
-inline std::vector<std::vector<Pair>> goals(const Case& c, Claim claim) {
+inline std::vector<std::vector<Pair>> goals(const Case& c, Claim claim, bool neighbours = false) {
   std::vector<std::vector<Pair>> found;
   if (claim.kind == ClaimKind::never) found.emplace_back();
   for (int k = 0; k < c.model.n_classes; ++k) {
     if (k == claim.label) continue;
+    if (neighbours && c.model.sums.cut && std::abs(k - claim.label) > 1) continue;
     if (claim.kind == ClaimKind::stays) {
       found.push_back({{k, claim.label}});
     } else {
@@ -128,7 +134,7 @@ inline bool wins_all(const Case& c, std::size_t x, const std::vector<Pair>& pair
 }
 
 inline bool some_goal(const Case& c, std::size_t x, Claim claim, int sign) {
-  const auto all = goals(c, claim);
+  const auto all = goals(c, claim, sign < 0);  // with cuts, neighbours alone decide whether a claim may be violated
   return std::any_of(all.begin(), all.end(), [&](const auto& pairs) { return wins_all(c, x, pairs, sign); });
 }
 
@@ -262,6 +268,9 @@ void check_tally();
 // test_deletion.cpp
 void check_deletion(Random& random, const Case& c, Searcher& reused);
 void check_deletion_remembers();
+
+// test_hitting.cpp
+void check_hitting(Random& random);
 
 // test_inflation.cpp
 void check_inflation(Random& random, const Case& c);

@@ -212,6 +212,10 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
   sums.single = random.chance(50);
   sums.cut = random.chance(50);
   sums.softmax = !sums.cut && random.chance(30);
+  if (sums.softmax && !sums.single && random.chance(50)) {
+    sums.softmax = false;
+    sums.sigmoid = random.pick(std::vector<double>{1, 0.3, 4});
+  }
   if (!sums.softmax && random.chance(40)) sums.divisor = random.pick(std::vector<double>{2, 3, 7, 0.5, 1000});
   for (int k = sums.cut ? 1 : n_classes; k > 0; --k) {
     const double far = random.chance(15) ? 1000 : 1;  // beyond what trees can change
@@ -230,28 +234,60 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
   return sums;
 }
 
+// Trees that are added on their own: one after the other, some with a part that is added on its own first.
+inline void random_members(Random& random, Sums& sums, int n_trees) {
+  const auto member = [&](int first, int last, bool single) {
+    Member made{first, last, {}, 1, 1, single};
+    const auto number = [&](const std::vector<double>& some) {
+      const double one = random.pick(some);
+      return single ? static_cast<double>(static_cast<float>(one)) : one;
+    };
+    for (std::size_t k = 0; k < sums.start.size(); ++k) made.start.push_back(number({0, 0, 0.1, -0.7, 0.25}));
+    made.divisor = number({1, 2, 3, 7, 0.7});
+    made.weight = number({1, 1, 0.1, 0.2, 0.3, 2, 0});
+    sums.members.push_back(std::move(made));
+  };
+  for (int first = 0; first < n_trees;) {
+    const int last = random.between(first + 1, n_trees);
+    const bool single = sums.single || random.chance(30);
+    if (random.chance(40)) member(random.between(first, last - 1), last, single || random.chance(30));
+    if (random.chance(80)) member(first, last, single);
+    first = last;
+  }
+}
+
 // Scores, theta and band of a vote by sums: a simpler version of integer_scores in treeproof.query.cells, with a band
 // at least as wide as it must be.
 inline void score_sums(Model& model, Values kind) {
   const Sums& sums = model.sums;
   const int n = model.n_classes;
   const auto n_trees = static_cast<std::int64_t>(model.trees.size());
-  const bool exact = kind <= Values::pure && !sums.softmax;  // multiples of 1/8 with small sums
+  // Multiples of 1/8 with small sums.
+  const bool exact = kind <= Values::pure && !sums.softmax && sums.sigmoid == 0 && sums.members.empty();
   double largest = 1e-300;  // no sum, and no number that a sum must reach, is larger
   for (const double start : sums.start) largest = std::max(largest, std::fabs(start));
   for (const double cut : sums.cuts) largest = std::max(largest, std::fabs(cut) * sums.divisor);
+  std::vector<double> factors(model.trees.size(), 1.0), starts = sums.start;
+  double most = 1;  // that a sum inside a member is larger than what becomes of it, or of the model's
+  for (auto member = sums.members.rbegin(); member != sums.members.rend(); ++member) {
+    const double factor = factors[member->first] * member->weight / member->divisor;
+    for (std::size_t k = 0; k < starts.size(); ++k) starts[k] += member->start[k] * factor;
+    for (int t = member->first; t < member->last; ++t) factors[t] = factor;
+    for (const double start : member->start) largest += std::fabs(start) * std::max(1.0, factor);
+    most = std::max({most, factor, 1 / member->divisor});
+  }
   for (const Tree& tree : model.trees) {
     double of_tree = 0;
     for (const TwinNode& node : tree)
       for (const double value : node.values) of_tree = std::max(of_tree, std::fabs(value));
-    largest += of_tree;
+    largest += of_tree * most;
   }
   int bits = 0;
   std::frexp(largest, &bits);
   const int exponent = exact ? 3 : std::min(44 - bits, 900);
   const auto scaled = [&](double value) { return std::ldexp(value, exponent); };
   std::vector<std::int64_t> start, reach;
-  for (const double value : sums.start) start.push_back(static_cast<std::int64_t>(std::floor(scaled(value))));
+  for (const double value : starts) start.push_back(static_cast<std::int64_t>(std::floor(scaled(value))));
   for (const double cut : sums.cuts) {
     std::int64_t least = static_cast<std::int64_t>(std::ceil(scaled(cut * sums.divisor)));
     if (exact) {  // the product may round, so the model's own division tells
@@ -265,11 +301,11 @@ inline void score_sums(Model& model, Values kind) {
     }
     reach.push_back(least - start[0]);
   }
-  for (Tree& tree : model.trees)
-    for (TwinNode& node : tree) {
+  for (std::size_t t = 0; t < model.trees.size(); ++t)
+    for (TwinNode& node : model.trees[t]) {
       node.exact = exact;
       for (int k = 0; k < n; ++k) {
-        const double value = std::floor(scaled(node.values[sums.cut ? 0 : k]));
+        const double value = std::floor(scaled(node.values[sums.cut ? 0 : k] * factors[t]));
         node.scores.push_back(static_cast<std::int64_t>(value) * (sums.cut ? k : 1));
       }
     }
@@ -288,10 +324,18 @@ inline void score_sums(Model& model, Values kind) {
   if (exact) return;
   // Of the largest sum: additions, the division, and the product of a cut and the divisor; half of the smallest number;
   // 1 for each score that was rounded down, and for starts and cuts.
-  const double unit = sums.single ? 0x1p-24 : 0x1p-53;
+  // Members divide and multiply as well, two levels of them, and may do so in single precision.
+  const bool some_single =
+      std::any_of(sums.members.begin(), sums.members.end(), [](const Member& m) { return m.single; });
+  const double unit = (sums.single || some_single ? 0x1p-24 : 0x1p-53) * (sums.members.empty() ? 1 : 2 * most);
   double band = scaled(8 * static_cast<double>(n_trees + 2) * unit * largest) + static_cast<double>(n_trees + 8);
-  band += scaled(8 * std::max(1.0, sums.divisor) * (sums.single ? 0x1p-149 : 0x1p-1074));
+  const double smallest = sums.single || some_single ? 0x1p-149 : 0x1p-1074;
+  band += scaled(8 * std::max(1.0, sums.divisor) * smallest * (1 + 8 * static_cast<double>(sums.members.size())));
   if (sums.softmax) band += scaled(32 * unit);
+  if (sums.sigmoid != 0) {  // see treeproof.model.sigmoid; where that is almost flat, nothing is trusted
+    const double times = sums.sigmoid / sums.divisor, most_flat = times * largest;
+    band += most_flat > 32 ? 0x1p50 : scaled(unit * (8 * (1 + std::exp(most_flat)) + 4 * most_flat + 20) / times);
+  }
   model.band = static_cast<std::int64_t>(std::min(band, 0x1p50)) * (sums.cut ? std::max(1, n - 1) : 1);
 }
 
@@ -319,7 +363,7 @@ inline int grow(Random& random, const Model& model, const Shape& shape, Values k
   tree.emplace_back();
   const Values its_kind = model.vote == Vote::majority ? Values::pure : kind;
   tree.back().values = random_values(random, its_kind, model.n_sums(), shape.percent_pure);
-  if (model.vote == Vote::sum && model.sums.single)
+  if (model.vote == Vote::sum && (model.sums.single || !model.sums.members.empty()))
     for (double& value : tree.back().values) value = static_cast<float>(value);
   if (depth == 0 || shape.features.empty() || random.chance(12)) return at;
   const int f = random.pick(shape.features);
@@ -385,6 +429,9 @@ inline Model random_model(Random& random) {
   if (model.vote == Vote::sum) {
     if (kind == Values::huge) kind = Values::near_ties;  // beyond the largest float
     model.sums = random_sums(random, kind, model.n_classes);
+    Random apart = random;  // the same trees with and without members
+    if (!model.sums.softmax && model.sums.sigmoid == 0 && apart.chance(40))
+      random_members(apart, model.sums, shape.n_trees);
   }
   for (int t = 0; t < shape.n_trees; ++t) {
     if (t > 0 && random.chance(12)) {
@@ -430,35 +477,35 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   // Features share a set of the same cells; it has the words of the largest of them.
   std::map<std::vector<Cell>, std::int32_t> known;
   std::vector<std::vector<Word>> sets;
+  std::vector<std::int64_t> scores;
+  std::vector<double> values;
   for (const Tree& tree : model.trees) {
-    const auto base = static_cast<std::int32_t>(forest.feature.size());
+    const auto base = static_cast<std::int32_t>(forest.nodes.size());
     forest.roots.push_back(base);
     for (const TwinNode& node : tree) {
       twins.push_back(&node);
-      forest.feature.push_back(node.feature);
-      forest.left.push_back(node.feature < 0 ? -1 : base + node.left);
-      forest.right.push_back(node.feature < 0 ? -1 : base + node.right);
-      forest.scores.insert(forest.scores.end(), node.scores.begin(), node.scores.end());
+      const bool leaf = node.feature < 0;
+      forest.nodes.push_back({node.feature, -1, leaf ? -1 : base + node.left, leaf ? -1 : base + node.right});
+      std::int32_t& cut = forest.nodes.back().cut;
+      scores.insert(scores.end(), node.scores.begin(), node.scores.end());
       forest.exact.push_back(node.feature < 0 && node.exact);
-      if (model.vote != Vote::majority)
-        forest.values.insert(forest.values.end(), node.values.begin(), node.values.end());
+      if (model.vote != Vote::majority) values.insert(values.end(), node.values.begin(), node.values.end());
       std::vector<Cell> cells;
       for (std::size_t cell = 0; cell < node.goes_left.size(); ++cell)
         if (node.goes_left[cell]) cells.push_back(static_cast<Cell>(cell));
-      if (node.feature < 0) {
-        forest.cut.push_back(-1);
-      } else if (model.ordered[node.feature]) {
-        forest.cut.push_back(static_cast<Cell>(cells.size()) - 1);
+      if (leaf) continue;
+      if (model.ordered[node.feature]) {
+        cut = static_cast<Cell>(cells.size()) - 1;
       } else if (model.is_gapped(node.feature)) {
         const Cell missing = node.goes_left.back();
-        forest.cut.push_back(2 * (static_cast<Cell>(cells.size()) - missing) + missing);
+        cut = 2 * (static_cast<Cell>(cells.size()) - missing) + missing;
       } else {
         const auto index = known.emplace(cells, static_cast<std::int32_t>(sets.size())).first->second;
         if (known.size() > sets.size()) sets.emplace_back();
         std::vector<Word>& words = sets[index];
         words.resize(std::max(words.size(), (node.goes_left.size() + 63) / 64));
         for (const Cell cell : cells) words[cell / 64] |= Word{1} << (cell % 64);
-        forest.cut.push_back(index);
+        cut = index;
       }
     }
   }
@@ -466,6 +513,8 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
     forest.set_begin.push_back(forest.left_sets.size());
     forest.left_sets.insert(forest.left_sets.end(), words.begin(), words.end());
   }
+  forest.scores = std::move(scores);
+  forest.values = std::move(values);
   forest.derive();
   return forest;
 }
@@ -525,15 +574,41 @@ struct Case {
  private:
   // The label that sums give, in the model's own numbers.
   template <typename Number>
+  static std::vector<double> in(const Member& member, std::vector<double> totals) {
+    for (double& total : totals)
+      total = static_cast<Number>(total) / static_cast<Number>(member.divisor) * static_cast<Number>(member.weight);
+    return totals;
+  }
+
+  // The sums of some trees in their own numbers, of which the first `n_members` may be parts.
+  template <typename Number>
+  std::vector<double> added(const std::vector<const TwinNode*>& reached, int first, int last, std::size_t n_members,
+                            const std::vector<double>& start) const {
+    std::vector<double> totals = start;
+    while (first < last) {
+      std::vector<double> terms = reached[first]->values;
+      std::size_t outer = n_members;  // the last member that begins here, which has the others as parts
+      while (outer > 0 && model.sums.members[outer - 1].first != first) --outer;
+      if (outer > 0) {
+        const Member& member = model.sums.members[outer - 1];
+        terms = member.single ? in<float>(member, added<float>(reached, first, member.last, outer - 1, member.start))
+                              : in<double>(member, added<double>(reached, first, member.last, outer - 1, member.start));
+        first = member.last - 1;
+      }
+      for (std::size_t k = 0; k < totals.size(); ++k)
+        totals[k] = static_cast<Number>(totals[k]) + static_cast<Number>(terms[k]);
+      ++first;
+    }
+    return totals;
+  }
+
+  template <typename Number>
   std::size_t label_of_sums(const std::vector<const TwinNode*>& reached) const {
     const Sums& sums = model.sums;
     std::vector<Number> totals;
-    for (std::size_t k = 0; k < sums.start.size(); ++k) {
-      Number total = static_cast<Number>(sums.start[k]);
-      for (const TwinNode* leaf : reached) total = total + static_cast<Number>(leaf->values[k]);
-      total = total / static_cast<Number>(sums.divisor);
-      totals.push_back(total);
-    }
+    const int n_trees = static_cast<int>(reached.size());
+    for (const double total : added<Number>(reached, 0, n_trees, sums.members.size(), sums.start))
+      totals.push_back(static_cast<Number>(total) / static_cast<Number>(sums.divisor));
     if (sums.cut) {
       std::size_t n_reached = 0;
       for (const double cut : sums.cuts) n_reached += static_cast<double>(totals[0]) >= cut;
@@ -546,6 +621,9 @@ struct Case {
       for (Number& total : totals) whole += static_cast<double>(total = std::exp(total - highest));
       for (Number& total : totals) total = total / static_cast<Number>(whole);
     }
+    if (sums.sigmoid != 0)
+      for (Number& total : totals)
+        total = static_cast<Number>(1 / (1 + std::exp(-sums.sigmoid * static_cast<double>(total))));
     std::size_t best = 0;
     for (std::size_t k = 1; k < totals.size(); ++k)
       if (totals[k] > totals[best]) best = k;

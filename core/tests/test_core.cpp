@@ -45,9 +45,11 @@ void check_case(std::uint64_t seed) {
   check_deletion(random, c, reused);
   check_clauses(random, c);
   check_inflation(random, c);
+  check_hitting(random);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.sums += c.model.vote == Vote::sum;
+  counts.members += !c.model.sums.members.empty();
   counts.whole_votes += c.model.unit != 0;
 }
 

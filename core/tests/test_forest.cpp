@@ -29,7 +29,7 @@ void check_forest(const Case& c) {
   }
   std::vector<int> level(c.twins.size(), 1);
   for (std::size_t n = 0; n < level.size(); ++n)
-    if (c.forest.feature[n] >= 0) level[c.forest.left[n]] = level[c.forest.right[n]] = level[n] + 1;
+    if (const Node& node = c.forest.nodes[n]; node.feature >= 0) level[node.left] = level[node.right] = level[n] + 1;
   CHECK(c.forest.depth == *std::max_element(level.begin(), level.end()), "the depth is that of the longest path");
   for (int k = 0; k < c.model.n_classes; ++k)
     for (int j = 0; j < c.model.n_classes; ++j)

@@ -46,7 +46,7 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
     for (std::int32_t s = r.slot_begin[i]; s < r.slot_begin[i + 1]; ++s) {
       const TwinNode& twin = *c.twins[r.slot_node[s]];
       CHECK(twin.feature == f, "splits are sorted by feature");
-      CHECK(c.forest.cut[r.slot_node[s]] == r.slot_cut[s], "a split has the cut of its node");
+      CHECK(c.forest.nodes[r.slot_node[s]].cut == r.slot_cut[s], "a split has the cut of its node");
       CHECK(!(c.model.ordered[f] || c.model.is_gapped(f)) || s == r.slot_begin[i] || r.slot_cut[s - 1] < r.slot_cut[s],
             "splits of an ordered feature ascend");
       bool left = false, right = false;

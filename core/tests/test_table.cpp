@@ -12,17 +12,16 @@ void check_limits_of_tables() {
     forest.n_classes = 2;
     forest.n_cells.assign(n_features, 2);
     forest.ordered.assign(n_features, 1);
+    std::vector<std::int64_t> scores;
     for (int t = 0; t < n_trees; ++t) {
       const std::int32_t root = 3 * t;
       forest.roots.push_back(root);
-      forest.feature.insert(forest.feature.end(), {0, -1, -1});
-      forest.cut.insert(forest.cut.end(), {0, -1, -1});
-      forest.left.insert(forest.left.end(), {root + 1, -1, -1});
-      forest.right.insert(forest.right.end(), {root + 2, -1, -1});
-      forest.scores.insert(forest.scores.end(), {0, 0, 1, 0, 0, 1});
+      forest.nodes.insert(forest.nodes.end(), {{0, 0, root + 1, root + 2}, {-1, -1, -1, -1}, {-1, -1, -1, -1}});
+      scores.insert(scores.end(), {0, 0, 1, 0, 0, 1});
       forest.exact.insert(forest.exact.end(), {0, 1, 1});
     }
     for (int k = 0; k < n_clauses; ++k) forest.clauses.push_back({{0, 0, k == 0 ? 0 : 1, false, 0}});
+    forest.scores = std::move(scores);
     forest.derive();
     return forest;
   };

@@ -30,11 +30,15 @@ from treeproof.model.columns import Column
 from treeproof.model.files import load_forest, load_model, save_forest
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
+from treeproof.model.labels import Named
 from treeproof.proof.certificate import Certificate, check
 from treeproof.query.tally import Statistics
+from treeproof.query.units import Group
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit, AuditedRow
+from treeproof.questions.batch import Batch
+from treeproof.questions.budget import Profile
 from treeproof.questions.changes import Changed
 from treeproof.questions.compare import ComparedRow, Comparison, compare
 from treeproof.questions.contrastive import Contrastive, Contrastives
@@ -62,6 +66,7 @@ __all__ = [
     "Attribution",
     "Audit",
     "AuditedRow",
+    "Batch",
     "Certificate",
     "Changed",
     "CheckError",
@@ -78,13 +83,16 @@ __all__ = [
     "FeatureRelevance",
     "Forest",
     "ForestFormatError",
+    "Group",
     "ImportMismatchError",
     "InputError",
     "InternalError",
     "MajorityForestClassifier",
     "MissingExtraError",
     "MostGeneral",
+    "Named",
     "NotFittedError",
+    "Profile",
     "Relevance",
     "Repair",
     "Report",

@@ -18,21 +18,25 @@ A deadline is not an error: it is a status of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 
 class TreeproofError(Exception):
-    """Root of all exceptions raised on purpose by treeproof."""
+    """Root of all exceptions raised on purpose by treeproof. A message is at most some thousand characters long."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class InputError(TreeproofError, ValueError):
     """A row, a name or an option cannot be used; the message says what was expected.
 
-    `row` is the number of the row that cannot be used, if there are several; the message begins with it.
+    `row` is the label, or else the number, of the row that cannot be used, if there are several; the message begins
+    with it.
     """
 
-    def __init__(self, message: str, *, row: int | None = None) -> None:
+    def __init__(self, message: str, *, row: Any = None) -> None:
         super().__init__(message)
         self.row = row
 
@@ -66,6 +70,30 @@ class MissingExtraError(TreeproofError, ImportError):
 
 class InternalError(TreeproofError, RuntimeError):
     """A self-check of treeproof failed; please report it, no result was returned."""
+
+
+def shortened(message: str, most: int = 4000) -> str:
+    """Return a message without its middle, if that is long: names and values in it may have any length.
+
+    >>> shortened("The name must be short. Got " + 90 * "a" + ".", 40)
+    'The name must be short. Got aa ... (79 characters left out) ... aaaaaaaaa.'
+    """
+    if len(message) <= most:
+        return message
+    start, end = most * 3 // 4, most - most * 3 // 4
+    return f"{message[:start]} ... ({len(message) - most} characters left out) ... {message[-end:]}"
+
+
+def require_mapping(parameter: str, given: Any, what: str) -> None:
+    """Raise InputError unless a parameter is None or a mapping; `what` says what it maps, with an example."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"The {parameter!r} parameter must be a mapping of {what}. Got {given!r} instead.")
+
+
+def require_list(parameter: str, given: Any, what: str) -> None:
+    """Raise InputError unless a parameter is a collection of several things, not a text."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"The {parameter!r} parameter must be a list of {what}. Got {given!r} instead.")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -18,18 +18,23 @@ from treeproof.errors import InputError, did_you_mean
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
-from treeproof.model.importers import import_model, link_of, probability_of, selected
-from treeproof.model.rows import as_row, as_rows
+from treeproof.model.frames import Form
+from treeproof.model.importers import import_model, link_of, probability_of, recorded_kinds, selected
+from treeproof.model.labels import name_labels
+from treeproof.model.rows import as_row, as_rows, kinds_of
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context, Order
+from treeproof.query.context import Context, Instance, Order, form_of
+from treeproof.query.oracle import Cancel
+from treeproof.query.units import Group, Units, read_groups
 from treeproof.questions import (
     abductive,
     attribution,
     audit,
     batch,
+    budget,
     contrastive,
     coverage,
     encode,
@@ -42,6 +47,8 @@ from treeproof.questions import (
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
+from treeproof.questions.batch import Batch, BatchKind
+from treeproof.questions.budget import Budget, Profile
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
 from treeproof.questions.coverage import Coverage
@@ -49,11 +56,13 @@ from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerat
 from treeproof.questions.holds import Verdict
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
-from treeproof.questions.nearby import make_ball, spreads_of
+from treeproof.questions.nearby import make_ball, make_scales, spreads_of
 from treeproof.questions.norms import NormName
 from treeproof.questions.relevance import Relevance
+from treeproof.questions.result import Result
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
+from treeproof.questions.waiting import counted
 from treeproof.space.constraints import read_declarations
 from treeproof.space.declare import dated, declare
 from treeproof.space.features import NumericKind
@@ -75,18 +84,24 @@ class Explainer:
     output
         Of a model with several outputs, the one to explain: its number from 0, or its name if it has one.
     kinds
-        Column to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers that count days, as
-        ``datetime.date.toordinal`` does; rows may hold dates then) or ``"real"`` (any finite number, the default).
-        A smaller domain leaves fewer inputs to be proved right, so explanations get shorter.
+        Column to ``"binary"`` (0 or 1), ``"integer"`` (whole numbers), ``"date"`` (whole numbers that count days, as
+        ``datetime.date.toordinal`` does; rows may hold dates then) or ``"real"`` (any finite number). By default
+        columns whose data type is one of whole numbers, in `data` or in the model's own record (XGBoost keeps one), are
+        integer, those of truth values binary, and the others real. A smaller domain leaves fewer inputs to be proved
+        right, so explanations get shorter.
     one_hot
         Feature name to the columns of which exactly one is 1; they count as one feature.
+    groups
+        Name to features, such as ``{"address": ["street", "city"]}``, that are kept or freed together and count as one
+        wherever a set of features is sought: no group can be dropped from a minimal explanation as a whole. A
+        group's name will do wherever a list of features is asked for.
     bounds
         Feature to ``(low, high)``, between which its values lie (None for an open end), or, for a feature of named
         values, to the values that occur.
     constraints
         Constraints between features that every input satisfies, such as ``"if smoker = 0 then packs = 0"`` or
         ``"age >= 65 or pension = 0"``, or the path of a file with one constraint per line (it may also declare kinds:
-        ``age is ordinal``). Results name the constraints that their proof used.
+        ``age is integer``). Results name the constraints that their proof used.
     missing
         Numeric columns that may be missing, or ``"all"``. By default those of models that are made for missing values;
         with `data`, those that are missing there.
@@ -100,6 +115,10 @@ class Explainer:
         For a classifier: explain its class if that has at least this probability, else the label ``"uncertain"``.
     cuts
         For a regressor: explain in which of the ranges, separated by these values, its score lies. See also `around`.
+    names
+        Label to what people call it, such as ``{0: "good", 1: "bad"}``. Whatever shows a label shows its name, and a
+        name will do wherever a label is asked for. A result's ``label`` stays the model's own: it equals 1 and prints
+        as "bad"; ``label.name`` is the name.
     data
         Rows as the model takes them; needed for ``domain="observed"``, and for CatBoost models with categories, which
         do not know how these are called. They also give the features' scales, by which distances are measured.
@@ -123,14 +142,16 @@ class Explainer:
     ('petal width (cm)',)
     """
 
+    @counted("reading the model")
     def __init__(
         self,
         model: Any,
         *,
         vote: Vote | None = None,
         output: str | int | None = None,
-        kinds: Mapping[str | int, NumericKind] | None = None,
+        kinds: Mapping[str | int, NumericKind | Literal["ordinal"]] | None = None,
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
+        groups: Mapping[str, Sequence[str | int]] | None = None,
         bounds: Mapping[str | int, Sequence[Any]] | None = None,
         constraints: Sequence[str] | str | Path = (),
         missing: Iterable[str | int] | Literal["all"] | None = None,
@@ -138,6 +159,7 @@ class Explainer:
         threshold: float | None = None,
         confidence: float | None = None,
         cuts: Iterable[float] | None = None,
+        names: Mapping[Any, str] | None = None,
         data: Any = None,
         domain: Literal["all", "observed"] = "all",
         verify: bool = False,
@@ -161,7 +183,13 @@ class Explainer:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
             if other is None:
                 other = [j for j, column in enumerate(forest.columns) if column.other_code in rows[:, j]]
-        declared = partial(declare, forest, one_hot=one_hot, missing=missing, other=() if other is None else other)
+        usual = recorded_kinds(chosen)
+        if data is not None:
+            whole = (np.isnan(rows) | (rows == np.floor(rows))).all(axis=0).tolist()
+            usual = {j: kind for j, kind in usual.items() if whole[j]} | kinds_of(data, forest.columns)
+        declared = partial(
+            declare, forest, usual=usual, one_hot=one_hot, missing=missing, other=() if other is None else other
+        )
         if domain == "observed":
             bounds = {**declared().observed(rows), **(bounds or {})}
         space = declared(kinds=kinds, bounds=bounds, constraints=constraints)
@@ -170,9 +198,12 @@ class Explainer:
         self._source = _source(model)
         self._spreads = None if data is None else spreads_of(space, rows)
         self._link = link_of(chosen)
-        self._make: Callable[[Forest], Context | None] = partial(_make_context, space, oracle, options, verify)
+        self._make: Callable[[Forest, Mapping[Any, str] | None], Context | None] = partial(
+            _make_context, space, read_groups(space, groups), oracle, options, verify, form_of(space, data)
+        )
+        self._names = copy(names)
         self._forest = forest
-        self._made = self._make(forest)
+        self._made = self._make(forest, self._names)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the oracle, which holds memory of the C++ core, of a solver, or locks."""
@@ -180,7 +211,7 @@ class Explainer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._made = self._make(self._forest)
+        self._made = self._make(self._forest, self._names)
 
     def __copy__(self) -> Explainer:
         """An explainer never changes what it answers, so a copy shares the oracle."""
@@ -199,8 +230,13 @@ class Explainer:
 
     def _ball(self, within: float | None, scale: Mapping[str | int, float] | None) -> Ball | None:
         if within is None and scale is not None:
-            raise InputError("'scale' requires 'within', which is measured by it. Pass both, or leave out 'scale'.")
+            raise InputError(
+                "'scale' requires 'within' or 'at_most', whose distances it measures. Pass one too, or leave it out."
+            )
         return make_ball(self._context, within, scale, self._spreads)
+
+    def _budget(self, at_most: int, scale: Mapping[str | int, float] | None, prove: bool = False) -> Budget:
+        return budget.make_budget(at_most, make_scales(self._context, scale, self._spreads), prove)
 
     @property
     def forest(self) -> Forest:
@@ -226,7 +262,8 @@ class Explainer:
         total = float(self.forest.add(self.forest.route(row[None, :]))[0, 0])
         cut = statements.around(self.forest, total, within, self._link)
         other = copy(self)
-        other._forest, other._made = cut, self._make(cut)
+        other._forest, other._names = cut, None  # other labels, without names
+        other._made = self._make(cut, None)
         return other
 
     @property
@@ -234,6 +271,12 @@ class Explainer:
         """Its features and their cells."""
         return self._context.space
 
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Features that are kept or freed together."""
+        return self._context.groups
+
+    @counted("explaining")
     def abductive(
         self,
         x: Any,
@@ -243,6 +286,7 @@ class Explainer:
         tries: int = 1,
         inflate: bool = False,
         within: float | None = None,
+        at_most: int | None = None,
         scale: Mapping[str | int, float] | None = None,
         order: Order = "importance",
         prefer: Iterable[str | int] = (),
@@ -271,11 +315,16 @@ class Explainer:
             other features move by no more than this part of their scale, such as 0.25. Distances are exact; a float
             counts as the decimal that it is written as. Named values are at a distance of 1 from each other, and so
             are missing values from numbers.
+        at_most
+            At most so many features, and the largest radius within which they force the prediction: a local
+            explanation as with `within`, whose radius is found. It is exact for these features, and the result shows
+            what stops it. Features are chosen one by one so that the radius grows most, which is good but perhaps not
+            best; with `minimum`, it is proved that no other features, at most so many, have a larger radius.
         scale
-            With `within`: feature to its scale, a positive number. By default that is half the distance between the
-            16th and the 84th percentile of the explainer's `data` (of a normal column the standard deviation; where it
-            is 0, the mean distance from the median), or without data the span between the forest's first and last cut
-            of the feature, and 1 where there are less than two.
+            With `within` or `at_most`: feature to its scale, a positive number. By default that is half the distance
+            between the 16th and the 84th percentile of the explainer's `data` (of a normal column the standard
+            deviation; where it is 0, the mean distance from the median), or without data the span between the
+            forest's first and last cut of the feature, and 1 where there are less than two.
         order
             In which order features are tried for removal: ``"importance"`` tries the least important first, which
             gives short explanations; ``"row"`` those first that, changed alone, bring another label least forward,
@@ -296,52 +345,136 @@ class Explainer:
         >>> print(explainer.abductive(X.iloc[60], inflate=True))
         1, because
           petal length (cm) <= 4.95
-          0.8000001 <= petal width (cm) <= 1.6
+          0.8 < petal width (cm) <= 1.6
         Proved: these 2 of 4 features force the prediction; none of them can be dropped, and no condition can be
         widened.
+        Numbers are compared as the model reads them: as float32.
         >>> print(explainer.abductive(X.iloc[60], within=0.5, scale={"petal width (cm)": 0.4}).claim)
         Proved: this 1 of 4 features forces the prediction as long as no other feature moves by more than 0.5 of its
         scale; it cannot be dropped.
         """
+        explain = self._why(
+            minimum=minimum,
+            cost=cost,
+            tries=tries,
+            inflate=inflate,
+            within=within,
+            at_most=at_most,
+            scale=scale,
+            order=order,
+            prefer=prefer,
+            timeout=timeout,
+        )
+        return explain(self._context.instance(x))
+
+    def _why(
+        self,
+        *,
+        minimum: bool = False,
+        cost: Mapping[str | int, Any] | None = None,
+        tries: int = 1,
+        inflate: bool = False,
+        within: float | None = None,
+        at_most: int | None = None,
+        scale: Mapping[str | int, float] | None = None,
+        order: Order = "importance",
+        prefer: Iterable[str | int] = (),
+        timeout: float | None = None,
+    ) -> Callable[..., Abductive]:
+        """Return the function that answers `abductive`, for one row or many; InputError if options do not fit."""
         context = self._context
+        if at_most is not None:
+            wanted = self._budget(at_most, scale, minimum)
+            budget.refuse(within=within, cost=cost, tries=None if tries == 1 else tries, prefer=prefer or None)
+
+            def reach(instance: Instance, cancel: Cancel | None = None) -> Abductive:
+                return budget.reach_far(context, wanted, order, inflate, instance, timeout, cancel)
+
+            return reach
         plan = abductive.make_plan(
             context, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        return abductive.explain(context, context.instance(x, self._ball(within, scale)), plan, timeout)
+        ball = self._ball(within, scale)
+
+        def explain(instance: Instance, cancel: Cancel | None = None) -> Abductive:
+            return abductive.explain(context, context.near(instance, ball), plan, timeout, cancel)
+
+        return explain
+
+    @counted("explaining")
+    def profile(
+        self,
+        x: Any,
+        *,
+        at_most: int | None = None,
+        scale: Mapping[str | int, float] | None = None,
+        order: Order = "importance",
+        progress: bool = False,
+        timeout: float | None = None,
+    ) -> Profile:
+        """Return how far all other features may move, proved, for 0, 1, 2, ... features that are kept.
+
+        From the robustness of the prediction (no feature kept) to a set that forces it whatever the others are.
+
+        Parameters
+        ----------
+        x
+            One row, as the model takes it.
+        at_most
+            Stop at so many features.
+        scale, order
+            As in `abductive` with `at_most`.
+        progress
+            Whether to show on standard error how many steps were found.
+        timeout
+            Seconds. When they are over, the steps found so far are returned; ``complete`` is false then.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
+        >>> [step.feature_names for step in Explainer(model, data=X).profile(X.iloc[60]).steps]
+        [(), ('petal width (cm)',), ('petal length (cm)', 'petal width (cm)')]
+        """
+        context, instance = self._context, self._context.instance(x)
+        wanted = self._budget(context.space.n_features if at_most is None else at_most, scale)
+        return budget.make_profile(context, instance, wanted, order, progress, timeout)
 
     def batch(
         self,
         X: Any,
         *,
+        kind: BatchKind = "abductive",
         n_jobs: int | None = None,
         progress: bool = False,
-        tries: int = 1,
-        inflate: bool = False,
-        within: float | None = None,
-        scale: Mapping[str | int, float] | None = None,
-        order: Order = "importance",
-        prefer: Iterable[str | int] = (),
         timeout: float | None = None,
         on_error: Literal["raise", "return"] = "raise",
-    ) -> list[Any]:
-        """Return the abductive explanation of every row, in the order of the rows; the same for any number of jobs.
+        **options: Any,
+    ) -> Batch:
+        """Return the explanation of every row, in the order of the rows; the same for any number of jobs.
+
+        It is a sequence with ``to_frame()`` and ``plot()``; each result knows the label of its row, as ``row``.
 
         Parameters
         ----------
         X
             Rows, as the model takes them.
+        kind
+            ``"abductive"``: why? ``"contrastive"``: what would change it?
         n_jobs
             Number of threads, as in scikit-learn: ``None`` is one, ``-1`` one for each core. The native oracle works
             outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
-        tries, inflate, within, scale, order, prefer
-            As in `abductive`.
         timeout
             Seconds for each row.
         on_error
             What happens if a row cannot be explained, for example because a value is missing: ``"raise"`` its error, or
             ``"return"`` it in the place of the row, and explain the others.
+        **options
+            Those of `abductive`, or those of `contrastive`.
 
         Examples
         --------
@@ -350,20 +483,27 @@ class Explainer:
         >>> [len(why.features) for why in tp.Explainer(forest).batch([patient, [0, 1, 0, 80]], n_jobs=2)]
         [2, 1]
         """
+        if kind not in ("abductive", "contrastive"):
+            raise InputError(f"The 'kind' parameter must be 'abductive' or 'contrastive'. Got {kind!r} instead.")
+        make: Callable[..., Callable[..., Result]] = self._why if kind == "abductive" else self._what_if
+        known = inspect.signature(make).parameters
+        for option in options:
+            if option not in known:
+                near = did_you_mean(option, known)
+                raise InputError(f"An option of this batch must be one of {kind}'s. Got {option!r}.{near}")
+        explain = make(**options, timeout=timeout)
         return batch.explain_rows(
             self._context,
             X,
-            ball=self._ball(within, scale),
-            order=order,
-            prefer=prefer,
-            tries=tries,
-            inflate=inflate,
+            explain,
+            kind=kind,
             n_jobs=n_jobs,
             progress=progress,
             timeout=timeout,
             on_error=on_error,
         )
 
+    @counted("explaining")
     def contrastive(
         self,
         x: Any,
@@ -429,23 +569,61 @@ class Explainer:
         Proved: changing this 1 of 4 features suffices; it cannot be left out, and no closer value does.
         Limits: chest-pain fixed.
         """
-        context = self._context
-        instance = context.instance(x, make_ball(context, within, scale, self._spreads))
-        moves = make_moves(
-            context,
-            instance,
+        explain = self._what_if(
+            target=target,
+            minimum=minimum,
+            cost=cost,
             fixed=fixed,
             directions=directions,
             limits=limits,
+            within=within,
+            distance=distance,
             scale=scale,
-            usual=self._spreads,
+            order=order,
+            prefer=prefer,
+            timeout=timeout,
         )
-        preferred = context.features(prefer)
-        costs = make_costs(context, minimum, cost, preferred)
-        return contrastive.find_change(
-            context, moves, target, context.order(order, preferred, moves.instance), distance, timeout, costs
-        )
+        return explain(self._context.instance(x))
 
+    def _what_if(
+        self,
+        *,
+        target: Any = None,
+        minimum: bool = False,
+        cost: Mapping[str | int, Any] | None = None,
+        fixed: Iterable[str | int] = (),
+        directions: Mapping[str | int, Literal["up", "down"]] | None = None,
+        limits: Mapping[str | int, Sequence[Any]] | None = None,
+        within: float | None = None,
+        distance: Distance | None = "l1",
+        scale: Mapping[str | int, float] | None = None,
+        order: Order = "importance",
+        prefer: Iterable[str | int] = (),
+        timeout: float | None = None,
+    ) -> Callable[..., Contrastive]:
+        """Return the function that answers `contrastive`, for one row or many; InputError if options do not fit."""
+        context = self._context
+        ball = make_ball(context, within, scale, self._spreads)
+        preferred, kept = context.features(prefer), context.features(fixed)
+        costs = make_costs(context, minimum, cost, preferred)
+        context.label_of(target)
+
+        def explain(instance: Instance, cancel: Cancel | None = None) -> Contrastive:
+            moves = make_moves(
+                context,
+                context.near(instance, ball),
+                fixed=kept,
+                directions=directions,
+                limits=limits,
+                scale=scale,
+                usual=self._spreads,
+            )
+            ordering = context.order(order, preferred, moves.instance)
+            return contrastive.find_change(context, moves, target, ordering, distance, timeout, costs, cancel)
+
+        return explain
+
+    @counted("explaining")
     def contrastives(
         self,
         x: Any,
@@ -500,6 +678,7 @@ class Explainer:
         ordering = context.order(order, prefer, instance)
         return contrastive.find_changes(context, moves, target, n, ordering, distance, timeout)
 
+    @counted("explaining")
     def robustness(
         self,
         x: Any,
@@ -539,7 +718,7 @@ class Explainer:
         """
         context = self._context
         moves = make_moves(context, context.instance(x), fixed=keep, scale=scale, usual=self._spreads)
-        return robustness.measure(context, moves, norm, target, context.order("importance", ()), timeout)
+        return robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
 
     def enumerate(
         self,
@@ -586,6 +765,7 @@ class Explainer:
         ordering = context.order(order, (), instance)
         return enumerate_all(context, instance, kind, target, limit, timeout, ordering)
 
+    @counted("explaining")
     def relevance(self, x: Any, *, timeout: float | None = None) -> Relevance:
         """Return for each feature whether it is in every, in some or in no abductive explanation; all of it proved.
 
@@ -606,6 +786,7 @@ class Explainer:
         """
         return relevance.grade(self._context, self._context.instance(x), timeout)
 
+    @counted("explaining")
     def attribution(self, x: Any, *, limit: int | None = None, timeout: float | None = None) -> Attribution:
         """Return the share of abductive explanations that contain each feature: exact, if all could be enumerated.
 
@@ -627,6 +808,7 @@ class Explainer:
         """
         return attribution.attribute(self._context, self._context.instance(x), limit, timeout)
 
+    @counted("explaining")
     def most_general(self, x: Any, X: Any, *, timeout: float | None = None) -> MostGeneral:
         """Return the rule around `x` that forces its label and covers the most rows of `X`, proved to be so.
 
@@ -641,7 +823,8 @@ class Explainer:
             Rows to cover, as the model takes them; their labels are those that the model predicts.
         timeout
             Seconds. When they are over, the best rule so far is returned with status ``"sound"`` and a proved bound
-            on what any rule covers. With many features and rows the optimum may take hours, a good rule seconds.
+            on what any rule covers; it covers no fewer than that of ``abductive(x, inflate=True, timeout=...)``, found
+            first. With many features and rows the optimum may take hours, a good rule seconds.
 
         Examples
         --------
@@ -652,13 +835,15 @@ class Explainer:
         >>> print(explainer.most_general(X.iloc[60], X))
         1, whenever
           petal length (cm) <= 4.95
-          0.8000001 <= petal width (cm) <= 1.6
+          0.8 < petal width (cm) <= 1.6
         Proved: whatever satisfies this gets the label 1. It covers 47 of 150 rows (31.3%); no rule around this row
         that forces the label covers more, and no condition can be widened.
+        Numbers are compared as the model reads them: as float32.
         """
-        context = self._context
+        context = self._context.plain
         return most_general.generalise(context, context.instance(x), X, context.order("importance", ()), timeout)
 
+    @counted("explaining")
     def coverage(self, rule: Any, X: Any) -> Coverage:
         """Count the rows of `X` that satisfy a rule.
 
@@ -680,6 +865,7 @@ class Explainer:
         """
         return coverage.count_covered(self._context, rule, X)
 
+    @counted("explaining")
     def holds(
         self,
         x: Any,
@@ -716,12 +902,16 @@ class Explainer:
         """
         return holds.judge(self._context, self._context.instance(x, self._ball(within, scale)), features, timeout)
 
+    @counted("explaining")
     def review(
         self,
         x: Any = None,
         claim: Any = None,
         *,
         label: Any = None,
+        top: int | None = None,
+        within: float | None = None,
+        scale: Mapping[str | int, float] | None = None,
         timeout: float | None = None,
     ) -> Review:
         """Decide whether somebody else's explanation forces the prediction; if not, show an input and repair it.
@@ -737,9 +927,17 @@ class Explainer:
             Features by name or index (they keep their values in `x`), conditions such as ``"age <= 30"``,
             ``"1 < width <= 3.5"``, ``"colour in {red, blue}"`` as a list or joined by "and", `Condition` objects, or an
             `Abductive` explanation, be it of another row or of another model with the same features. The columns of a
-            one-hot group may be named as well.
+            one-hot group may be named as well. Of another tool: a ``shap.Explanation`` of the row, or attributions
+            as an array, a Series or a mapping by name (for several classes, those of the predicted one count), which
+            claim that the features with an attribution other than 0 force the prediction; or the explanation of LIME,
+            or its ``as_list()``, whose conditions are claimed together.
         label
             Instead of a row: the label that the conditions should force.
+        top
+            Of attributions, or of LIME's pairs: claim only so many, those of the largest absolute value.
+        within, scale
+            How far features without a condition may move, as in `abductive`: whether the claim holds near the row. A
+            local explanation is judged within its own radius, unless another one is given.
         timeout
             Seconds. When they are over, what is not decided is None.
 
@@ -753,7 +951,7 @@ class Explainer:
         >>> tp.Explainer(forest).review(claim="weight <= 50 and chest-pain <= 0.5", label="No").holds
         True
         """
-        return review.review(self._context, x, claim, label, timeout)
+        return review.review(self._context, x, claim, label, timeout, top, self._ball(within, scale))
 
     def audit(
         self,
@@ -873,18 +1071,28 @@ def _source(model: Any) -> str:
 
 
 def _make_context(
-    space: Space, oracle: str, options: Mapping[str, Any], verify: bool, forest: Forest
+    space: Space,
+    units: Units,
+    oracle: str,
+    options: Mapping[str, Any],
+    verify: bool,
+    form: Form,
+    forest: Forest,
+    names: Mapping[Any, str] | None,
 ) -> Context | None:
     """Return the context of a forest that differs from the space's own at most in where its score is cut.
 
     None if it gives no labels: a regressor's score needs cuts first.
     """
     if forest.decision.cuts == ():
+        if names:
+            raise InputError("A regressor's score has no labels to name. Pass 'cuts' as well, or leave out 'names'.")
         return None
+    labels = name_labels(forest.classes.tolist(), names)
     start = time.perf_counter()
     stated = replace(space, forest=forest)
     cells = discretise(stated)
-    context = Context(forest, stated, cells, make_oracle(oracle, cells, **options))
+    context = Context(forest, stated, cells, make_oracle(oracle, cells, **options), labels, form, units)
     if verify:
         context = replace(context, oracle=VerifiedOracle(context))
     _log.debug(

@@ -202,6 +202,11 @@ def _lightgbm() -> list[Entry]:
             _of(classifier, _cancer, **LGB, objective="cross_entropy"),
             {},
         ),
+        (
+            '`LGBMClassifier(objective="multiclassova")`',
+            _of(classifier, _iris, **LGB, objective="multiclassova", num_class=3),
+            {},
+        ),
         *(
             (f'`LGBMRegressor(objective="{name}")`', _of(regressor, _diabetes, **LGB, objective=name), CUTS)
             for name in (
@@ -223,9 +228,9 @@ def _lightgbm() -> list[Entry]:
     refused: list[tuple[str, Made, str]] = [
         ("`LGBMClassifier(linear_tree=True)`", _of(classifier, _cancer, **LGB, linear_tree=True), "linear_tree=True"),
         (
-            '`LGBMClassifier(objective="multiclassova")`',
-            _of(classifier, _iris, **LGB, objective="multiclassova", num_class=3),
-            "multiclassova",
+            '`LGBMClassifier(objective="multiclassova")`, leaves that add up to more than 32',
+            _of(classifier, _iris, **{**LGB, "learning_rate": 50}, objective="multiclassova", num_class=3),
+            "must add up to 32",
         ),
         ("`LGBMClassifier`, an objective of one's own", _of(classifier, _cancer, **LGB, objective=_squared), "custom"),
         (

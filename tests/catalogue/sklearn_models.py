@@ -162,7 +162,15 @@ ENTRIES = [
         options=CUTS,
     ),
     Entry(
-        TREES, "`BaggingClassifier` of forests", _iris(BaggingClassifier(_forest(2), 2)), "must combine decision trees"
+        TREES,
+        "`BaggingClassifier` of forests",
+        _iris(BaggingClassifier(_forest(3), 3, max_features=3, random_state=0)),
+    ),
+    Entry(
+        TREES,
+        "`BaggingRegressor` of forests or boosted regressors",
+        _score(BaggingRegressor(GradientBoostingRegressor(n_estimators=4, random_state=0), 3, random_state=0)),
+        options=CUTS,
     ),
     Entry(TREES, "`VotingClassifier` of trees, hard, with weights", _iris(VotingClassifier(_TREES, weights=[1, 2, 2]))),
     Entry(
@@ -172,9 +180,41 @@ ENTRIES = [
     ),
     Entry(
         TREES,
-        "`VotingClassifier` of forests and boosted models",
+        "`VotingClassifier` of trees, forests, bagging and soft voting, soft, with weights",
+        _iris(
+            VotingClassifier(
+                [("a", _forest(3)), ("b", _tree()), ("c", BaggingClassifier(_tree(), 3, random_state=0))],
+                voting="soft",
+                weights=[0.1, 0.2, 0.3],
+            )
+        ),
+    ),
+    Entry(
+        TREES,
+        "`VotingClassifier` of boosted classifiers, soft",
         _iris(VotingClassifier([("a", _forest(2)), ("b", _boosted(2))], voting="soft")),
-        "must combine decision trees",
+        "whose probabilities are not",
+    ),
+    Entry(
+        TREES,
+        "`VotingClassifier` of other models than trees, hard",
+        _iris(VotingClassifier([("a", _forest(2)), ("b", _boosted(2))])),
+        "voting='hard' must combine decision trees",
+    ),
+    Entry(
+        TREES,
+        "`VotingRegressor` of up to 7 forests or boosted regressors, with weights",
+        _score(
+            VotingRegressor(
+                [
+                    ("a", RandomForestRegressor(4, max_depth=4, random_state=0)),
+                    ("b", GradientBoostingRegressor(n_estimators=4, random_state=0)),
+                    ("c", HistGradientBoostingRegressor(max_iter=4)),
+                ],
+                weights=[0.5, 0.3, 0.2],
+            )
+        ),
+        options=CUTS,
     ),
     Entry(
         TREES,

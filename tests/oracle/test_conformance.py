@@ -23,7 +23,7 @@ from treeproof.proof.certificate import describe, proof_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
-from treeproof.query.context import Context
+from treeproof.query.context import Context, form_of
 from treeproof.query.oracle import (
     Alters,
     Deletes,
@@ -40,6 +40,7 @@ from treeproof.query.oracle import (
     fix,
     violates,
 )
+from treeproof.query.units import Units
 from treeproof.search.inflation import widen
 from treeproof.search.minimal import abductive, contrastive
 from treeproof.space.declare import declare
@@ -49,7 +50,10 @@ Factory = Callable[[CellForest], Oracle]
 
 def verified(forest: CellForest) -> Oracle:
     native = NativeOracle(forest, tabulate=False)
-    return VerifiedOracle(Context(forest.source, declare(forest.source), forest, native))
+    space = declare(forest.source)
+    labels = forest.source.classes.tolist()
+    units = Units(space.n_features, {})
+    return VerifiedOracle(Context(forest.source, space, forest, native, labels, form_of(space), units))
 
 
 # With the number of random forests that an oracle is tried on here; `make campaign` tries it on many more.

@@ -185,7 +185,7 @@ def test_bad_input_is_refused_before_anything_runs():
         explainer.audit([[2, "f"]], protected="sex")
     with pytest.raises(tp.InputError, match="must be one of"):
         explainer.audit([[2, "f"]], protected=["gender"])
-    with pytest.raises(tp.InputError, match=r"Row 1: Feature 'experience' was declared ordinal"):
+    with pytest.raises(tp.InputError, match=r"Row 1: Feature 'experience' is of kind integer"):
         explainer.audit([[2, "f"], [2.5, "f"]], protected=["sex"])
     with pytest.raises(tp.InputError, match="'timeout' parameter"):
         explainer.audit([[2, "f"]], protected=["sex"], timeout=-1)

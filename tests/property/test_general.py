@@ -141,6 +141,18 @@ def test_at_a_deadline_the_rule_is_right_and_the_bound_holds(seed):
     assert found.covered == sum(n for p, n in same.items() if p in inside)
 
 
+def test_at_any_deadline_the_rule_covers_no_less_than_the_widened_explanation(monkeypatch):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    explainer = tp.Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
+    monkeypatch.setattr("treeproof.questions.most_general._SEARCHING", 0)  # the deadline comes before the search
+    for i in range(0, 150, 10):
+        wide = explainer.abductive(X.iloc[i], inflate=True)
+        found = explainer.most_general(X.iloc[i], X, timeout=60)
+        assert found.coverage == explainer.coverage(wide, X)
+        assert (found.rule, found.widest) == (wide.rule, True)
+        assert found.status == ("optimal" if found.coverage.covered == found.bound else "sound")
+
+
 def test_a_deadline_gives_a_rule_and_a_bound_on_a_hard_forest():
     forest, X = hard_forest()
     explainer = tp.Explainer(forest)

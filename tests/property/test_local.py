@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
@@ -13,9 +14,10 @@ import pytest
 
 import treeproof as tp
 from enumerated import SCALES, random_world, readable
-from families import random_case
+from families import random_case, smallest
 from treeproof.checker import CheckError, check
 from treeproof.model.files import forest_to_json
+from treeproof.model.rows import as_row
 
 HAIR = Fraction(1, 10**30)
 HOLED = [5003, 5009, 5029, 5165, 5428, 5621, 7210]  # a missing value inside the order leaves a hole in the ball
@@ -25,9 +27,9 @@ SEEDS = [*range(40), *HOLED]
 class Local:
     """A world, a scale, a radius that is often the distance of some input or just beside it, and what lies within."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, groups: dict[str, list[str]] | None = None) -> None:
         rng = np.random.default_rng([seed, 71])
-        self.world = world = random_world(seed, vote=["sum", "majority", "mean"][seed % 3])
+        self.world = world = random_world(seed, groups=groups, vote=["sum", "majority", "mean"][seed % 3])
         self.row = world.row(world.x.tolist())
         self.scale = {f"c{j}": SCALES[rng.integers(len(SCALES))] for j in range(3) if rng.random() < 0.3}
         near, some = [], set()
@@ -98,6 +100,94 @@ def test_explanations_of_both_kinds_are_those_of_the_ball(seed):
         readable(verdict)
 
 
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_groups_near_the_row(seed):
+    members = [[0, 1], [0, 2], [1, 2]][seed % 3]
+    case = Local(seed, {"both": [f"c{j}" for j in members]})
+    unit = ["both" if j in members else f"c{j}" for j in range(3)]
+    _, changes = case.ball.families()
+    contrastive = smallest(frozenset(unit[j] for j in change) for change in changes)
+    some = [frozenset(s) for n in range(3) for s in itertools.combinations(sorted(set(unit)), n)]
+    abductive = smallest(s for s in some if all(s & one for one in contrastive))
+    found = list(case.explainer.enumerate(case.row, kind="both", **case.options))
+    assert {frozenset(one.feature_names) for one in found if isinstance(one, tp.Abductive)} == abductive
+    assert {frozenset(one.feature_names) for one in found if isinstance(one, tp.Contrastive)} == contrastive
+    for options in ({}, {"minimum": True}, {"inflate": True}):
+        why = case.explainer.abductive(case.row, **options, **case.options)
+        assert frozenset(why.feature_names) in abductive
+        assert case.forces(why.rule, why.features)
+        readable(why)
+        check_certificate(case, why)
+    change = case.explainer.contrastive(case.row, **case.options)
+    assert frozenset(change.feature_names) in contrastive or not contrastive
+    # With one feature or group kept, or none, how far may the others move? As far as no others let them, if proved.
+    far = case.explainer.abductive(case.row, at_most=1, minimum=True, scale=case.scale)
+    assert far.size <= 1
+    check_certificate(case, far)
+    radii = [
+        case.explainer.robustness(case.row, keep=kept, scale=case.scale) for kept in ([], *([u] for u in set(unit)))
+    ]
+    assert (None if far.within is None else far.within) == (
+        None if any(r.proved_exact is None for r in radii) else max(r.proved_exact for r in radii)
+    )
+    steps = case.explainer.profile(case.row, scale=case.scale).steps
+    assert [step.size for step in steps] == sorted({step.size for step in steps})
+    assert steps[-1].within is None
+    for step in steps:
+        kept = [j for j in range(3) if unit[j] in step.feature_names]
+        assert case.explainer.robustness(case.row, keep=kept, scale=case.scale).proved_exact == step.within
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_claims_are_judged_near_the_row(seed):
+    case, rng = local(seed), np.random.default_rng([seed, 72])
+    rule = [c for c in case.explainer.abductive(case.row, inflate=True, tries=2).rule if rng.random() < 0.7]
+    given = [case.world.forest.column_names.index(condition.name) for condition in rule]
+    review = case.explainer.review(case.row, rule, **case.options)
+    readable(review)
+    assert review.holds == case.forces(rule, given)
+    assert "as long as no " in review.title
+    if review.holds:
+        without = [case.forces(rule[:i] + rule[i + 1 :], given[:i] + given[i + 1 :]) for i in range(len(rule))]
+        assert review.minimal == (not any(without))
+        assert len(review.redundant) == sum(without)
+    else:
+        read = as_row(review.counterexample, case.world.forest.columns, case.world.floats).astype(float)
+        assert case.world.forest.predict([list(review.counterexample)])[0] == review.counterexample_label
+        assert review.counterexample_label != review.label
+        assert all(case.apart(j, float(read[j])) <= case.radius for j in range(3) if j not in given)
+        for condition, j in zip(rule, given, strict=True):
+            assert case.world.satisfied(condition, j, read[j : j + 1]).all()
+    old = {condition.name: condition for condition in rule if str(condition) in review.repair.rule}
+    repaired = [old.get(name, name) for name in review.repair.feature_names]  # exact, where texts are rounded
+    again = case.explainer.review(case.row, repaired, **case.options)
+    assert again.holds
+    assert again.minimal
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_a_local_explanation_is_judged_within_its_own_radius(seed):
+    case = local(seed)
+    for options in ({}, {"inflate": True}):
+        why = case.explainer.abductive(case.row, **options, **case.options)
+        review = case.explainer.review(case.row, why)
+        assert review.holds
+        assert review.within == case.radius
+    far = case.explainer.abductive(case.row, at_most=1, scale=case.scale)
+    assert case.explainer.review(case.row, far).holds
+    if far.within is not None and far.beyond.status == "exact":
+        beyond = case.explainer.review(case.row, far.rule, within=far.within, scale=case.scale)
+        assert beyond.holds is False, "at that very distance there is an input with another label"
+
+
+def check_certificate(case: Local, result: Any) -> None:
+    try:
+        check(result.certificate().document, forest_to_json(case.explainer.forest))
+    except CheckError as error:
+        if "softmax" not in str(error):  # a near-tie that only the library's own exponential can tell
+            raise
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_widened_conditions_go_anywhere_while_the_others_stay(seed):
     case = local(seed)
@@ -155,6 +245,37 @@ def test_certificates_say_what_the_others_keep_to(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
+def test_certificates_of_changes_say_what_these_keep_to(seed):
+    case = local(seed)
+    model = forest_to_json(case.explainer.forest)
+    for minimum in (False, True):
+        change = case.explainer.contrastive(case.row, minimum=minimum, **case.options)
+        if change.witness is None:
+            continue
+        document = change.certificate().document
+        try:
+            checked = check(document, model)
+        except CheckError as error:
+            if "softmax" not in str(error):
+                raise
+            continue
+        assert bool(checked.around) == bool(document["around"])
+        for f in change.features:  # a witness must not leave the ranges
+            own = case.explainer._context.space.features[f].cell(case.world.x.tolist())
+            with pytest.raises(CheckError, match="leaves the ranges"):
+                check({**document, "around": {**document["around"], str(f): [own]}}, model)
+        for f in map(str, change.features):  # without its range, one of the changes may do alone
+            altered = {**document, "around": {k: v for k, v in document["around"].items() if k != f}}
+            free = {int(f)} | {j for j in range(3) if str(j) not in document["around"]}
+            near = case.near[:, [j for j in change.features if j not in free]].all(axis=1)
+            others = [j for j in range(3) if j not in change.features]
+            fewer = [case.world.same[:, [*others, j]].all(axis=1) & near & case.world.wrong() for j in change.features]
+            if any(one.any() for one in fewer):
+                with pytest.raises(CheckError):
+                    check(altered, model)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
 def test_how_far_the_others_may_move(seed):
     case = local(seed)
     for keep in ((), (1,), (0, 2)):
@@ -168,6 +289,82 @@ def test_how_far_the_others_may_move(seed):
             assert case.explainer.holds(case.row, keep, within=min(far), scale=case.scale).holds is False
             just_below = max(min(far) - HAIR, Fraction(0))
             assert case.explainer.holds(case.row, keep, within=just_below, scale=case.scale).holds
+
+
+def reach(case: Local, kept: Iterable[int]) -> Fraction | None:
+    """The distance of the nearest flip that leaves these features as they are; None if there is none."""
+    flips = np.flatnonzero(case.world.wrong() & case.world.same[:, list(kept)].all(axis=1)).tolist()
+    return min((max(case.world.distances(i, case.scale).values()) for i in flips), default=None)
+
+
+def is_further(one: Fraction | None, other: Fraction | None) -> bool:
+    return other is not None and (one is None or one > other)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::4])
+def test_a_budget_of_features_reaches_as_far_as_they_can(seed):
+    case = local(seed)
+    subsets = [kept for n in range(4) for kept in itertools.combinations(range(3), n)]
+    for most in range(4):
+        best: Fraction | None = Fraction(0)
+        for kept in subsets:
+            if len(kept) <= most and is_further(reach(case, kept), best):
+                best = reach(case, kept)
+        for minimum in (False, True):
+            why = case.explainer.abductive(case.row, at_most=most, scale=case.scale, minimum=minimum)
+            readable(why)
+            assert len(why.features) <= most
+            assert why.within == reach(case, why.features)
+            assert not is_further(why.within, best)
+            assert why.furthest is True or not minimum
+            assert why.within == best or not why.furthest
+            for f in why.features:
+                assert is_further(why.within, reach(case, set(why.features) - {f}))
+            if why.beyond is None:
+                assert why.within is None
+                continue
+            assert (why.beyond.proved_exact, why.beyond.nearest_exact) == (why.within, why.within)
+            changed = {int(change.name[1:]) for change in why.beyond.changes}
+            assert not changed & {*why.features}
+            read = case.world.check_witness(why.beyond.witness, why.beyond.witness_label, changed)
+            assert max(case.apart(j, float(read[j])) for j in range(3)) == why.within
+        wide = case.explainer.abductive(case.row, at_most=most, scale=case.scale, inflate=True)
+        inside = np.array([[case.apart(j, float(v)) for j, v in enumerate(point)] for point in case.world.grid])
+        others = [j for j in range(3) if j not in wide.features]
+        near = np.ones(len(inside), bool) if wide.within is None else (inside[:, others] < wide.within).all(axis=1)
+        assert not case.world.wrong()[case.world.inside(list(wide.rule)) & near].any()
+
+
+@pytest.mark.parametrize("seed", SEEDS[::3])
+def test_a_profile_climbs_from_robustness_to_a_whole_reason(seed):
+    case = local(seed)
+    profile = case.explainer.profile(case.row, scale=case.scale)
+    readable(profile)
+    assert profile.complete
+    first, *_, last = [*profile.steps, profile.steps[-1]]
+    assert first.features == ()
+    assert first.within == case.explainer.robustness(case.row, scale=case.scale).proved_exact
+    assert last.within is None
+    assert frozenset(last.features) in case.world.families()[0]
+    for before, step in itertools.pairwise(profile.steps):
+        assert len(step.features) > len(before.features)
+        assert is_further(step.within, before.within)
+    model = forest_to_json(case.explainer.forest)
+    for step in profile.steps:
+        assert step.within == reach(case, step.features)
+        document = step.certificate().document
+        try:
+            check(document, model)
+        except CheckError as error:
+            if "softmax" not in str(error):
+                raise
+            continue
+        if step.within is not None:  # at the radius itself it does not hold
+            point = case.explainer._context.space.cells(case.explainer._context.instance(step.beyond.witness).row)
+            cells = {str(f): sorted({*document["around"].get(str(f), ()), cell}) for f, cell in enumerate(point)}
+            around = {f: those for f, those in cells.items() if f in document["around"]}
+            with pytest.raises(CheckError):
+                check({**document, "around": {**document["around"], **around}}, model)
 
 
 def test_domains_with_holes_were_met():

@@ -8,13 +8,16 @@ Class k beats c if the label is k whenever it is one of the two; the band is 0 w
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
 
 import treeproof as tp
+from generators import random_members
 from treeproof.model.build import leaf, split
 from treeproof.model.decision import Sums
 from treeproof.model.floats import FLOATS
@@ -59,7 +62,18 @@ def random_case(rng: np.random.Generator, pool: list[float]) -> tp.Forest:
     trees = [split(f"c{t}", 0, leaf(values(size)), leaf(values(size))) for t in range(n_trees)]
     options = {"columns": [f"c{t}" for t in range(n_trees)], "vote": "sum"}
     sums = Sums(start, numbers, divisor=1.0 if softmax else divisor, cuts=() if cut else None, softmax=softmax)
+    apart = rng.spawn(1)[0]  # draws of its own
+    if softmax and numbers == "float64" and apart.random() < 0.6:
+        steepness = float(apart.choice([1.0, 0.7, 5.0, 20.0, 1e-3, 1e-8]))
+        sums = Sums(start, divisor=divisor, sigmoid=steepness)
     forest = tp.build_forest(trees, classes=list(range(1 if cut else n)), sums=sums, **options)
+    if not softmax and rng.random() < 0.5:
+        try:
+            members = random_members(rng, n_trees, sums)
+            forest = dataclasses.replace(forest, sums=dataclasses.replace(sums, members=members))
+        except tp.ForestFormatError as error:  # values that members cannot add
+            if not re.search("may overflow|exact float32", str(error)):
+                raise
     if not cut:
         return forest
     # Cuts on and beside what the sums reach, between numbers, far away, and anywhere.
@@ -79,18 +93,45 @@ def all_leaves(forest: tp.Forest) -> np.ndarray:
     return np.array(list(itertools.product(*pairs)), dtype=np.int32)
 
 
+def added(members: tuple, first: int, last: int, start: tuple, number: type, values: np.ndarray) -> list:
+    """The sums of some trees, of which `members` are the parts: the outer parts are those that no later one holds."""
+    totals, tree = [number(value) for value in start], first
+    while tree < last:
+        outer = [i for i, m in enumerate(members) if m.first == tree]
+        if outer:
+            member = members[outer[-1]]
+            own = member.floats.dtype
+            terms = added(members[: outer[-1]], tree, member.last, member.start, own, values)
+            terms = [term / own(member.divisor) * own(member.weight) for term in terms]
+            assert all(type(term) is own for term in terms)
+            tree = member.last
+        else:
+            terms = values[tree].tolist()
+            tree += 1
+        totals = [total + number(term) for total, term in zip(totals, terms, strict=True)]
+    return totals
+
+
+def power(value: float) -> float:
+    """The exponential of the C library: numpy has its own."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
 def emulated(forest: tp.Forest, leaves: np.ndarray) -> int:
     """The label of a point, with numpy's scalars, one operation after the other."""
     sums, number = forest.sums, forest.sums.floats.dtype
     with np.errstate(all="ignore"):
-        totals = [number(value) for value in sums.start]
-        for node in leaves.tolist():
-            totals = [total + number(value) for total, value in zip(totals, forest.values[node], strict=True)]
+        totals = added(sums.members, 0, len(leaves), sums.start, number, forest.values[leaves])
         if sums.divisor != 1:
             totals = [total / number(sums.divisor) for total in totals]
         assert all(type(total) is number for total in totals)
         if sums.cuts is not None:
             return sum(float(totals[0]) >= cut for cut in sums.cuts)
+        if sums.sigmoid is not None:
+            totals = [1.0 / (1.0 + power(-sums.sigmoid * float(total))) for total in totals]
         if sums.softmax:
             highest = max(totals)
             totals = [number(np.exp(total - highest)) for total in totals]

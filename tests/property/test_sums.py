@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treeproof as tp
@@ -239,6 +239,7 @@ def test_rules_are_reviewed_and_covered_as_they_are_stated(seed):
 
 
 @given(seeds)
+@example(93488)  # the row has a gap: the numbers below a counterexample are not behind it
 @settings(max_examples=40, deadline=None)
 def test_the_most_general_rule(seed):
     world = random_world(seed, n_trees=3, depth=2)

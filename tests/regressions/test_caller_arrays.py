@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import treeproof as tp
+from treeproof.model.rows import as_rows
 
 
 def test_changing_the_row_while_its_explanations_are_listed_changes_nothing():
@@ -15,3 +16,11 @@ def test_changing_the_row_while_its_explanations_are_listed_changes_nothing():
     results = explainer.enumerate(row, kind="both")
     row[:] = [0, 1, 0, 90]
     assert list(results) == expected
+
+
+def test_a_batch_reads_its_rows_before_anything_can_change_them():
+    forest, patient = tp.examples.heart_disease()
+    rows = np.array([patient, patient], dtype=np.float32)
+    read = as_rows(rows, forest.columns)
+    rows[:] = 0
+    assert read.tolist() == [patient, patient]

@@ -67,3 +67,18 @@ def test_whole_numbers_in_a_frame_are_rounded_once_as_scikit_learn_does():
 def test_an_array_as_a_category_is_refused_and_not_compared_element_by_element():
     with pytest.raises(InputError, match="'c' must be one of"):
         as_row([np.array([1, 2]), 1], [Column("c", ("r", "g")), Column("a")])
+
+
+def test_a_row_with_two_values_of_one_name_is_refused():
+    row = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "a"])
+    with pytest.raises(InputError, match="several that are called 'a'"):
+        as_row(row, [Column("a"), Column("b")])
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int])
+def test_masked_values_are_missing(dtype):
+    masked = np.ma.masked_array(np.array([[1, 2]], dtype=dtype), mask=[[True, False]])
+    read = as_rows(masked, [Column("a", missing="accepted"), Column("b")])
+    np.testing.assert_array_equal(read, [[np.nan, 2]])
+    with pytest.raises(InputError, match="must not be missing"):
+        as_row(masked[0], [Column("a"), Column("b")])

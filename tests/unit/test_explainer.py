@@ -239,10 +239,10 @@ def test_at_a_prompt_results_show_what_they_print():
     explainer = tp.Explainer(forest)
     why = explainer.abductive(patient)
     assert repr(why) == (
-        "<Abductive: Yes, because | blocked-arteries >= 0.50000006 | chest-pain >= 0.50000006 | "
+        "<Abductive: Yes, because | blocked-arteries = 1 | chest-pain = 1 | "
         "Proved: these 2 of 4 features force the prediction; none of them can be dropped.>"
     )
-    assert repr(why.rule[0]) == "<Condition: blocked-arteries >= 0.50000006>"
+    assert repr(why.rule[0]) == "<Condition: blocked-arteries > 0.5>"
     assert repr(explainer.space) == f"<Space: 4 features of {forest!r}>"
     listing = explainer.enumerate(patient)
     assert repr(listing) == "<Enumeration: 0 explanations so far | More may come: iterate over it.>"

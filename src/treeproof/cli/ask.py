@@ -12,14 +12,19 @@ from typing import Any
 from treeproof.cli import codes
 from treeproof.cli.options import (
     about,
+    add_at_most,
     add_files,
     add_model,
+    add_radius,
+    add_scale,
     add_search,
     add_target,
     count,
     load,
     own_numbers,
+    radius_of,
     say_result,
+    scales_of,
     section,
     target_of,
 )
@@ -55,6 +60,14 @@ def add_commands(command: Command) -> None:
     place.add_argument("--norm", choices=NORMS, default="linf", help=f"distance; {meanings} (default: %(default)s)")
     place.add_argument("--keep", nargs="+", default=[], metavar="FEATURE", help="features that keep their values")
     place = question(
+        "profile",
+        "how far all other features may move, for ever more features that are kept",
+        _profile,
+        " --at-most 5",
+        " --timeout 10",
+    )
+    add_at_most(place)
+    place = question(
         "changes",
         "several changes that give another prediction and share few features",
         _changes,
@@ -88,6 +101,10 @@ def add_question(command: Command, name: str, text: str, answer: Callable[..., A
     place = section(made, "question") if name not in ("relevance", "general") else None
     if name in ("robustness", "changes"):
         add_target(made)
+    if name == "profile":
+        add_scale(made)
+    if name == "review":
+        add_radius(made)
     add_model(made)
     add_search(made, order=False)
     return place
@@ -121,7 +138,7 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
 
     code = codes.DONE
     answers = map(ask, rows)
-    for index, result in follow(args, answers, len(rows), "answering") if len(rows) > 1 else answers:
+    for index, result in follow(args, answers, len(rows), "answering"):
         say_result(args, index, result)
         code = max(code, codes.code_of([result]))
     return code
@@ -140,6 +157,13 @@ def _robustness(args: argparse.Namespace, explainer: Explainer, table: Table, x:
     return explainer.robustness(x, args.norm, target=target, keep=args.keep, timeout=args.timeout)
 
 
+def _profile(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
+    shows = shows_progress(args.quiet)
+    return explainer.profile(
+        x, at_most=args.at_most, scale=scales_of(args), progress=shows and args.row is not None, timeout=args.timeout
+    )
+
+
 def _changes(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
     target = target_of(args, explainer)
     return explainer.contrastives(x, args.n, target=target, fixed=args.fixed, timeout=args.timeout)
@@ -152,8 +176,9 @@ def _general(args: argparse.Namespace, explainer: Explainer, table: Table, x: An
 
 def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
     names = [name.strip() for name in args.claim.split(",")]
-    known = set(explainer.space.names)
-    return explainer.review(x, names if set(names) <= known else args.claim, timeout=args.timeout)
+    known = {*explainer.space.names, *(group.name for group in explainer.groups)}
+    claim = names if set(names) <= known else args.claim
+    return explainer.review(x, claim, timeout=args.timeout, **radius_of(args))
 
 
 def _audit(args: argparse.Namespace) -> int:

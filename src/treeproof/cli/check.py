@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from treeproof import checker
 from treeproof.checker import CheckError
 from treeproof.cli import codes
 from treeproof.cli.options import add_output, add_trust, section
 from treeproof.cli.output import check_writable
-from treeproof.cli.terminal import say, say_card, terminal
+from treeproof.cli.table import read_table
+from treeproof.cli.terminal import complain, say, say_card, terminal
 from treeproof.errors import InputError, TreeproofError
-from treeproof.model.files import FORMAT, write_whole
-from treeproof.proof.certificate import check
+from treeproof.model.files import FORMAT, forest_from_json, write_whole
+from treeproof.proof.certificate import check, model_text
 from treeproof.questions.result import Line
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs
 treeproof check proofs/row-7-why.json model.json
+treeproof check proofs/row-7-why.json model.json data.csv --row 7
 treeproof check --copy checker.py
 """
 
@@ -36,6 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         nargs="?",
         help="the model that it is about: a forest as .json, or any model file that explain reads",
+    )
+    parser.add_argument("data", metavar="DATA", nargs="?", help="the table with the row that it must be about: CSV")
+    parser.add_argument("--row", type=int, metavar="N", help="the row of DATA that it must be about, counted from 0")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        metavar="STEPS",
+        default=checker.BUDGET,
+        help="how many steps the check may take (default: %(default)s, about a minute)",
     )
     add_trust(section(parser, "model"))
     section(parser, "output").add_argument(
@@ -57,8 +68,12 @@ def run(args: argparse.Namespace) -> int:
             return codes.DONE
     if not args.certificate or not args.model:
         raise InputError("check needs a certificate and the model that it is about: treeproof check CERTIFICATE MODEL.")
+    if (args.data is None) != (args.row is None):
+        raise InputError(
+            "The row that it must be about needs a table and its number: check CERTIFICATE MODEL DATA --row N."
+        )
     try:
-        checked = check(args.certificate, args.model, trust=args.trust)
+        checked = check(args.certificate, args.model, row=_row(args), budget=args.budget, trust=args.trust)
     except (CheckError, TreeproofError) as error:
         if _format(args.certificate) == FORMAT and _format(args.model) == "treeproof-certificate":
             raise InputError(
@@ -69,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             raise
         if args.json:
             say(json.dumps({"accepted": False, "reason": str(error)}))
-        sys.stderr.write(f"treeproof: rejected: {error}\n")
+        complain(f"rejected: {error}")
         return codes.REJECTED
     if args.json:
         say(json.dumps({"accepted": True, **asdict(checked)}))
@@ -81,6 +96,14 @@ def run(args: argparse.Namespace) -> int:
             lines = [Line(role, text) for role, text in checked.lines]
             say_card(console, [(line, "  " if line.is_item else "") for line in lines])
     return codes.DONE
+
+
+def _row(args: argparse.Namespace) -> list[Any] | None:
+    """Return the row that the certificate must be about, as the table has it."""
+    if args.data is None:
+        return None
+    columns = forest_from_json(model_text(args.model, args.trust)).columns
+    return read_table(args.data).row(args.row, columns)
 
 
 def _format(path: str) -> str | None:

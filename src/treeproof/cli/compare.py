@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         check_out(args.out)
     check_order([args.old, args.new], args.data)
-    models = [load_model(path, trust=args.trust) for path in (args.old, args.new)]
-    table = read_table(args.data)
+    models = [load_model(path, trust=args.trust, max_mb=args.max_mb) for path in (args.old, args.new)]
+    table = read_table(args.data, args.max_mb)
     old, new = (make_explainer(args, model, table, args.oracle) for model in models)
     rows = chosen_rows(args, table)
     with own_numbers(rows):

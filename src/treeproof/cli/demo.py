@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     forest, patient = heart_disease()
     names = forest.column_names
-    explainer = Explainer(forest, kinds={**dict.fromkeys(names[:3], "binary"), names[3]: "ordinal"})
+    explainer = Explainer(forest, kinds={**dict.fromkeys(names[:3], "binary"), names[3]: "integer"})
     remark("1. The example of Izza and Marques-Silva (IJCAI 2021): three trees, one patient", bold=True)
     remark("  " + ", ".join(f"{name} = {value}" for name, value in zip(names, patient, strict=True)) + "\n")
     answer("Why?", explainer.abductive(patient))

@@ -24,7 +24,6 @@ from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.terminal import say
 from treeproof.errors import InputError
 from treeproof.model.files import write_whole
-from treeproof.oracles.sat import to_drat
 
 EXAMPLES = """
 treeproof encode model.json data.csv --row 7 --out query.cnf
@@ -77,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         format=args.format,
         **(sat_options(args) if args.format == "dimacs" else {}),
     )
+    from treeproof.oracles.sat import to_drat  # slow to import
+
     proof = to_drat(text).encode() if args.proof else b""
     if args.out:
         write_whole(args.out, text.encode())

@@ -76,7 +76,7 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
     listing = Listing(None if args.json else title)
     for result in follow(args, results, args.limit, f"row {row}"):
         if args.json:
-            say(json.dumps({"row": row, **result.to_dict()}))
+            say(json.dumps({**result.to_dict(), "row": row}))
         else:
             listing.add(result)
     if not args.json and not args.quiet:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from treeproof.cli import codes
 from treeproof.cli.options import (
     about,
+    add_at_most,
     add_files,
     add_model,
     add_radius,
     add_search,
     add_target,
+    add_widening,
     count,
     load,
     named_number,
@@ -25,14 +29,15 @@ from treeproof.cli.options import (
 )
 from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.terminal import follow, say
+from treeproof.cli.terminal import complain, follow, say
 from treeproof.errors import InputError
 from treeproof.model.files import save_forest
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import SECONDS, Abductive, in_ranges
 
 EXAMPLES = """
 treeproof explain model.json data.csv --row 7
 treeproof explain model.json data.csv --row 7 --radius 0.25
+treeproof explain model.json data.csv --row 7 --at-most 5
 treeproof explain model.json data.csv --row 7 --kind contrastive --target yes
 treeproof explain model.json data.csv --where "age > 30" --out result.csv
 """
@@ -60,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_argument("--prefer", nargs="+", default=[], metavar="FEATURE", help="features to keep or change first")
     add_radius(parser)
     why = section(parser, "why (with --kind abductive)")
-    why.add_argument("--inflate", action="store_true", help="widen every condition as far as possible")
+    add_widening(parser, "why (with --kind abductive)", "printed reasons")
+    add_at_most(why)
     why.add_argument("--tries", type=int, metavar="N", help="try N removal orders and keep the shortest explanation")
     title = "what would change it (with --kind contrastive)"
     change = section(parser, title)
@@ -98,10 +104,10 @@ def run(args: argparse.Namespace) -> int:
         asked = about(args, explainer, x)
         if args.kind == "contrastive":
             return index, asked.contrastive(x, target=target_of(args, asked), **options)
-        return index, asked.abductive(x, **options)
+        return index, _why(args, partial(asked.abductive, x, **options), index)
 
     answers = map(answer, rows)
-    for index, result in follow(args, answers, len(rows), "explaining") if len(rows) > 1 else answers:
+    for index, result in follow(args, answers, len(rows), "explaining"):
         results.append((index, result))
         if not args.out:
             say_result(args, index, result)
@@ -116,6 +122,16 @@ def run(args: argparse.Namespace) -> int:
             end = f"; {late} timed out, not fully proved" if late else ""
             say(f"{count(len(results), 'row')} explained, saved to {args.out}{end}")
     return codes.code_of(result for _, result in results)
+
+
+def _why(args: argparse.Namespace, ask: Callable[..., Abductive], row: int) -> Abductive:
+    """Return a reason: in ranges for a person, if that takes seconds; for a program (--json, --out) only on request."""
+    if args.inflate or args.plain or args.json or args.out:
+        return ask(inflate=args.inflate, timeout=args.timeout)
+    found = in_ranges(ask, args.timeout)
+    if found.decided and not found.inflated and not args.quiet:
+        complain(f"row {row}: to widen the conditions takes more than {SECONDS:g} s; --inflate does it all the same.")
+    return found
 
 
 def _write_certificate(folder: Path, index: int, result: Any) -> None:
@@ -142,15 +158,20 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
             raise InputError("--cost requires --minimum, which finds the cheapest set.")
         common["cost"] = dict(named_number(text, "--cost") for text in args.cost)
     given: dict[str, dict[str, Any]] = {
-        "abductive": {"inflate": args.inflate or None, "tries": args.tries},
+        "abductive": {
+            "inflate": args.inflate or None,
+            "plain": args.plain or None,
+            "tries": args.tries,
+            "at_most": args.at_most,
+        },
         "contrastive": {"fixed": args.fixed, "up": args.up, "down": args.down, "target": args.target},
     }
     for kind, options in given.items():
         for name, value in options.items():
             if value is not None and kind != args.kind:
-                raise InputError(f"--{name} requires --kind {kind}.")
+                raise InputError(f"--{name.replace('_', '-')} requires --kind {kind}.")
     if args.kind == "abductive":
-        return common | {name: value for name, value in given["abductive"].items() if value is not None}
+        return common | ({} if args.tries is None else {"tries": args.tries})
     directions = {**dict.fromkeys(args.up or (), "up"), **dict.fromkeys(args.down or (), "down")}
     if set(args.up or ()) & set(args.down or ()):
         raise InputError("A feature must not be in both --up and --down. Fix it with --fixed, or leave both out.")

@@ -9,13 +9,15 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import treeproof
 from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, report, train
 from treeproof.cli import enumerate as enumerate_
-from treeproof.cli.terminal import say, show_table
-from treeproof.errors import InternalError, MissingExtraError, TreeproofError, did_you_mean
+from treeproof.cli.options import set_timeout
+from treeproof.cli.output import check_apart
+from treeproof.cli.terminal import complain, say, show_table
+from treeproof.errors import InternalError, MissingExtraError, TreeproofError, did_you_mean, shortened
 
 EXAMPLES = """
 treeproof demo                                a first look, needs no files
@@ -36,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return codes.BAD
     args.say, args.show_table, args.words = say, show_table, words
     try:
+        check_apart(args)
+        set_timeout(args)
         code: int = args.run(args)
         sys.stdout.flush()
         return code
@@ -44,26 +48,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return codes.DONE
     except OSError as error:
         at = f"{error.filename}: " if error.filename is not None else ""
-        sys.stderr.write(f"treeproof: {at}{error.strerror or error}\n")
+        complain(f"{at}{error.strerror or error}")
         return codes.BAD
     except InternalError:
         return _bug()
     except TreeproofError as error:
-        sys.stderr.write(f"treeproof: {error}\n")
+        complain(str(error))
         return codes.BAD
     except Exception:
         return _bug()
     except KeyboardInterrupt:
-        sys.stderr.write("treeproof: interrupted\n")
+        complain("interrupted")
         return codes.INTERRUPTED
 
 
 def _bug() -> int:
     """Write an unexpected exception, and what to do about it."""
     traceback.print_exc()
-    sys.stderr.write(
-        "treeproof: this is a bug in treeproof; no result is claimed. Please report it with the lines above.\n"
-    )
+    complain("this is a bug in treeproof; no result is claimed. Please report it with the lines above.")
     return codes.BUG
 
 
@@ -77,7 +79,7 @@ def _not_understood(command: argparse.ArgumentParser, words: Sequence[str]) -> s
 
 def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     """Return the parser of all commands; those of the benchmarks only on request, since they are slow to import."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="treeproof",
         usage="treeproof COMMAND [options]",
         description="Explain the predictions of tree ensembles, with proofs.",
@@ -85,7 +87,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
         formatter_class=_Help,
     )
     parser.set_defaults(run=lambda args: _help(parser), command=parser)
-    parser.add_argument("--version", action="version", version=f"treeproof {treeproof.__version__}")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     command = partial(_add, parser.add_subparsers(title="commands", metavar="COMMAND", prog="treeproof"))
 
     command("demo", "explain the paper's running example and an iris forest", demo)
@@ -165,6 +167,28 @@ def _usage(parser: argparse.ArgumentParser) -> str:
         elif action.required:
             words.append(f"{action.option_strings[-1]} {name}{' ...' * (action.nargs == '+')}")
     return " ".join([*words, "[options]"])
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that knows what was meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = did_you_mean(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{shortened(error.message)}.{near}") from None
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is looked up when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        say(f"treeproof {treeproof.__version__}")
+        parser.exit()
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

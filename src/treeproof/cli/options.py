@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from treeproof.cli.table import TABLES, Table, read_table
-from treeproof.cli.terminal import say, say_view
+from treeproof.cli.terminal import complain, say, say_view, waiting
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
-from treeproof.model.files import MODELS, load_model
+from treeproof.model.files import MAX_MB, MODELS, load_model
 from treeproof.model.importers import import_model, needs_data
+from treeproof.model.labels import plain_label
 from treeproof.oracles import ORACLES
 from treeproof.questions.result import Result
+from treeproof.space.declare import dated
 
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
-DATA_HELP = "CSV file with a header that names the model's columns"
+TIMEOUT = 60.0  # seconds for each row, unless others are given
+DATA_HELP = "CSV file with a header that names the model's columns; may be .gz, or - for standard input"
 
 
 def section(parser: argparse.ArgumentParser, title: str) -> Any:
@@ -38,6 +42,18 @@ def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
     for name, text in (models or {"model": MODEL_HELP}).items():
         parser.add_argument(name, metavar=name.upper(), help=text)
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    add_size(parser)
+
+
+def add_size(parser: argparse.ArgumentParser) -> None:
+    """Add how much a compressed file may hold."""
+    section(parser, "inputs").add_argument(
+        "--max-mb",
+        type=float,
+        default=MAX_MB,
+        metavar="N",
+        help="refuse compressed files (.csv.gz, .skops) that hold more than N million bytes (default: %(default)g)",
+    )
 
 
 def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> None:
@@ -46,6 +62,18 @@ def add_question(parser: argparse.ArgumentParser, *, target: bool = True) -> Non
     if target:
         add_target(parser)
     add_model(parser)
+
+
+def add_widening(parser: argparse.ArgumentParser, title: str, default: str) -> None:
+    """Add whether conditions are widened."""
+    group = section(parser, title)
+    which = group.add_mutually_exclusive_group()
+    which.add_argument(
+        "--inflate",
+        action="store_true",
+        help=f"widen every condition as far as possible (default for {default}, if it takes seconds)",
+    )
+    which.add_argument("--plain", action="store_true", help="do not widen conditions: what the row's own values force")
 
 
 def add_target(parser: argparse.ArgumentParser, title: str = "question") -> None:
@@ -62,7 +90,12 @@ def add_radius(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="only about inputs near the row: features that are not kept move by at most R times their scale",
     )
-    question.add_argument(
+    add_scale(parser)
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add the scales by which it is measured how far features move."""
+    section(parser, "question").add_argument(
         "--scale",
         nargs="+",
         default=[],
@@ -71,13 +104,27 @@ def add_radius(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_at_most(group: Any) -> None:
+    """Add the largest number of features."""
+    group.add_argument(
+        "--at-most", type=int, metavar="N", help="keep at most N features, and let the others move as far as possible"
+    )
+
+
 def radius_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return how far features may move, as arguments of a question."""
-    if args.scale and args.radius is None:
-        raise InputError("--scale requires --radius, which is measured by it.")
-    if args.radius is None:
-        return {}
-    return {"within": args.radius, "scale": dict(named_number(text, "--scale") for text in args.scale)}
+    at_most = getattr(args, "at_most", None)
+    if args.scale and args.radius is None and at_most is None:
+        needs = "--radius or --at-most" if hasattr(args, "at_most") else "--radius"
+        raise InputError(f"--scale requires {needs}, whose distances it measures.")
+    radius = {} if args.radius is None else {"within": args.radius}
+    budget = {} if at_most is None else {"at_most": at_most}
+    return {**radius, **budget, "scale": scales_of(args)} if radius or budget else {}
+
+
+def scales_of(args: argparse.Namespace) -> dict[str | int, float]:
+    """Return the scales that were given."""
+    return dict(named_number(text, "--scale") for text in args.scale)
 
 
 def named_number(text: str, option: str) -> tuple[str, float]:
@@ -95,6 +142,7 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
     add_trust(model)
     model.add_argument("--vote", choices=["majority", "mean"], help="explain this vote of the trees (default: predict)")
     model.add_argument("--output", metavar="NAME", help="explain this output of a model with several: number or name")
+    model.add_argument("--names", metavar="LABEL=NAME,...", help="what to call the labels: 0=good,1=bad")
     claim = model.add_mutually_exclusive_group()
     claim.add_argument(
         "--threshold", type=float, metavar="P", help="explain the second class if its probability is >= P"
@@ -133,13 +181,23 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
         help="columns that may hold categories unknown to the model (without names: all that it has a place for)",
     )
     inputs.add_argument("--binary", nargs="+", default=[], metavar="COLUMN", help="columns that are 0 or 1")
-    inputs.add_argument("--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
+    inputs.add_argument(
+        "--integer", "--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers"
+    )
+    inputs.add_argument("--date", nargs="+", default=[], metavar="COLUMN", help="columns of dates, such as 2024-02-29")
     inputs.add_argument(
         "--one-hot",
         action="append",
         default=[],
         metavar="NAME=COLUMN,COLUMN,...",
         help="treat columns of which exactly one is 1 as one feature; may be repeated",
+    )
+    inputs.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME=FEATURE,FEATURE,...",
+        help="keep or free features together, and count them as one; may be repeated",
     )
     inputs.add_argument(
         "--constraints", metavar="FILE", help="constraints between features, one per line: if A = 1 then B <= 3"
@@ -165,7 +223,12 @@ def add_search(
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
-    search.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for each row")
+    search.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
+    )
     if order:
         search.add_argument(
             "--order",
@@ -183,6 +246,19 @@ def add_search(
     add_output(parser, out=out)
 
 
+def _seconds(text: str) -> float:
+    return math.inf if text == "none" else float(text)
+
+
+def set_timeout(args: argparse.Namespace) -> None:
+    """Set the time limit where none is given: a person waits for a minute, and is told."""
+    args.usual_timeout = False
+    if getattr(args, "timeout", TIMEOUT) == math.inf:
+        args.timeout = None
+    elif getattr(args, "timeout", TIMEOUT) is None and getattr(args, "solver", None) is None:  # not all can be stopped
+        args.timeout, args.usual_timeout = TIMEOUT, True
+
+
 def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> None:
     """Add output options, the same for every command; `out` is the help text of --out, if there is one."""
     output = section(parser, "output")
@@ -193,19 +269,23 @@ def add_output(parser: argparse.ArgumentParser, *, out: str | None = None) -> No
 
 
 def say_result(args: argparse.Namespace, row: int | None, result: Result) -> None:
-    """Write a result, as JSON on request."""
+    """Write a result, as JSON on request; on standard error, that the usual time limit was reached."""
     if args.json:
-        say(json.dumps({**({} if row is None else {"row": row}), **result.to_dict()}))
+        say(json.dumps({**result.to_dict(), **({} if row is None else {"row": row})}))
     else:
         say_view(result, None if row is None else f"row {row}")
+    if args.usual_timeout and not args.quiet and not result.decided:
+        at = "" if row is None else f" for row {row}"
+        complain(f"stopped at the time limit{at}, {TIMEOUT:g} s by default. For more: --timeout SECONDS, or none.")
 
 
 def load(args: argparse.Namespace, oracle: str) -> tuple[Explainer, Table]:
     """Return the explainer and the rows that the options ask for."""
     check_order([args.model], args.data)
-    model = load_model(args.model, trust=args.trust)
-    table = read_table(args.data)
-    return make_explainer(args, model, table, oracle), table
+    with waiting(args.quiet, f"reading {args.model}"):
+        model = load_model(args.model, trust=args.trust, max_mb=args.max_mb)
+        table = read_table(args.data, args.max_mb)
+        return make_explainer(args, model, table, oracle), table
 
 
 def check_order(models: Sequence[str], data: str) -> None:
@@ -219,23 +299,20 @@ def check_order(models: Sequence[str], data: str) -> None:
 
 def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
-    kinds: Any = {**dict.fromkeys(args.binary, "binary"), **dict.fromkeys(args.ordinal, "ordinal")}
-    both = set(args.binary) & set(args.ordinal)
-    if both:
-        raise InputError(f"A column must not be both binary and ordinal. Got {sorted(both)} in both.")
-    one_hot = {}
-    for group in args.one_hot:
-        name, _, columns = group.partition("=")
-        if not name or not columns:
-            raise InputError(f"--one-hot must look like NAME=COLUMN,COLUMN,... Got {group!r}.")
-        one_hot[name] = columns.split(",")
+    kinds: Any = {}
+    for kind in ("binary", "integer", "date"):
+        for name in getattr(args, kind):
+            if kinds.setdefault(name, kind) != kind:
+                raise InputError(f"A column must not be both {kinds[name]} and {kind}. Got {name!r} in both.")
+    one_hot = named_lists(args.one_hot, "--one-hot", "COLUMN")
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
     if not options and hasattr(args, "oracle"):
         for name in sat_options(args):
             raise InputError(f"--{name} requires --oracle sat.")
     if getattr(args, "verify", False):
         options["verify"] = True
-    options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut}
+    options["groups"] = named_lists(args.group, "--group", "FEATURE")
+    options |= {"threshold": args.threshold, "confidence": args.confidence, "cuts": args.cut, "names": names_of(args)}
     if args.missing is not None:
         options["missing"] = args.missing or "all"
     if args.other is not None:
@@ -243,12 +320,26 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.constraints:
         options["constraints"] = args.constraints
     names = needs_data(model)
-    if args.observed or names or getattr(args, "radius", None) is not None:
+    measured = hasattr(args, "scale") and (not hasattr(args, "radius") or bool(radius_of(args)))
+    if args.observed or names or measured:
         texts = table.texts(names) if names else None
-        columns = import_model(model, vote=args.vote, output=args.output, data=texts).columns
+        columns = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds).columns
         options["data"] = [table.row(i, columns) for i in range(len(table.rows))]
         options["domain"] = "observed" if args.observed else "all"
     return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+
+
+def named_lists(given: Sequence[str], option: str, what: str) -> dict[str, list[str]]:
+    """Return the names, each with its list, of an option that may be repeated."""
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, _, listed = text.partition("=")
+        if not name or not listed:
+            raise InputError(f"{option} must look like NAME={what},{what},... Got {text!r}.")
+        if name in found:
+            raise InputError(f"{option} must have each name once. Got {name!r} twice.")
+        found[name] = listed.split(",")
+    return found
 
 
 def about(args: argparse.Namespace, explainer: Explainer, x: Any) -> Explainer:
@@ -262,13 +353,23 @@ def sat_options(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
+def names_of(args: argparse.Namespace) -> dict[str, str] | None:
+    """Return the names of labels that were given, by the labels' text."""
+    if args.names is None:
+        return None
+    pairs = [pair.partition("=") for pair in args.names.split(",")]
+    if any(not label or not name for label, _, name in pairs):
+        raise InputError(f"--names must look like LABEL=NAME,LABEL=NAME. Got {args.names!r}.")
+    return {label.strip(): name.strip() for label, _, name in pairs}
+
+
 def target_of(args: argparse.Namespace, explainer: Explainer) -> Any:
     """Return the class that the text names: labels are compared as they are printed."""
     if args.target is None:
         return None
-    labels = explainer.forest.classes.tolist()
+    labels = explainer._context.labels
     for label in labels:
-        if str(label) == args.target:
+        if args.target in (str(label), str(plain_label(label))):
             return label
     near = did_you_mean(args.target, map(str, labels))
     raise InputError(f"--target must be one of {labels}, the classes of {args.model}. Got {args.target!r}.{near}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from treeproof.cli.table import STANDARD_INPUT
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.model.files import write_whole
 from treeproof.questions.abductive import Abductive
@@ -49,6 +51,34 @@ def check_writable(path: str, option: str = "--out") -> None:
     Path(probe).unlink()
 
 
+INPUTS = ("model", "old", "new", "data", "constraints")
+OUTPUTS = ("out", "proof", "copy")
+
+
+def check_apart(args: argparse.Namespace) -> None:
+    """Raise InputError if a command would write over one of its inputs, or two results to the same file."""
+    is_check = hasattr(args, "copy")
+    inputs = [getattr(args, name, None) for name in (*INPUTS, *(["certificate"] if is_check else []))]
+    outputs = [(f"--{name}", getattr(args, name, None)) for name in OUTPUTS]
+    taken = [(path, f"{path}, which is read") for path in inputs if path and path != STANDARD_INPUT]
+    if len([path for path in inputs if path == STANDARD_INPUT]) > 1:
+        raise InputError("Only one input can be standard input (-). Got two.")
+    for option, path in outputs:
+        if not path:
+            continue
+        for other, what in taken:
+            if _is_same(path, other):
+                raise InputError(f"{option} must be another file than {what}. Got {path!r}.")
+        taken.append((path, f"that of {option}"))
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:  # one of them does not exist yet
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
 def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
     """Write results, each with its complete data for JSON and its main columns for other formats."""
     suffix = Path(path).suffix.lower()
@@ -60,7 +90,7 @@ def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(results[0][1])
         for _, record in results:
-            writer.writerow("; ".join(value) if isinstance(value, list) else value for value in record.values())
+            writer.writerow(map(_cell, record.values()))
         content = text.getvalue().encode()
     else:
         records = [record for _, record in results]
@@ -75,6 +105,12 @@ def write_results(path: str, results: Sequence[tuple[Record, Record]]) -> None:
     write_whole(path, content)
 
 
+def _cell(value: Any) -> Any:
+    """Return a value for CSV; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    text = "; ".join(value) if isinstance(value, list) else value
+    return f"'{text}" if isinstance(text, str) and text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def explained(row: int, result: Any) -> tuple[Record, Record]:
     """Return an explanation of a row for a file."""
     why = isinstance(result, Abductive)
@@ -85,14 +121,14 @@ def explained(row: int, result: Any) -> tuple[Record, Record]:
         "target": result.target,
         "new_label": None if why else result.witness_label,
         "status": result.status,
-        "size": len(result.features),
+        "size": result.size,
         "features": list(result.feature_names),
-        "explanation": [str(part) for part in (result.rule if why else result.changes)],
+        "explanation": [str(part) for part in (result.conditions if why else result.changes)],
         "seconds": result.stats.seconds,
     }
     if why and result.within is not None:
         record["within"] = exactly(result.within)
-    return {"row": row, **result.to_dict()}, record
+    return {**result.to_dict(), "row": row}, as_plain(record)
 
 
 def compared(row: ComparedRow) -> tuple[Record, Record]:
@@ -107,7 +143,7 @@ def compared(row: ComparedRow) -> tuple[Record, Record]:
         "old_status": row.old.status,
         "new_status": row.new.status,
     }
-    return {**head, "old": row.old.to_dict(), "new": row.new.to_dict()}, record
+    return {**head, "old": row.old.to_dict(), "new": row.new.to_dict()}, as_plain(record)
 
 
 def audited(row: AuditedRow) -> tuple[Record, Record]:
@@ -124,7 +160,7 @@ def audited(row: AuditedRow) -> tuple[Record, Record]:
         "status": row.status,
         "seconds": row.stats.seconds,
     }
-    return as_plain(row), record
+    return as_plain(row), as_plain(record)
 
 
 def _pandas() -> Any:

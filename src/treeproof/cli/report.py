@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 from treeproof import checker
 from treeproof.cli import codes
-from treeproof.cli.options import add_files, add_model, add_search, add_target, count, load, section, target_of
+from treeproof.cli.options import (
+    add_files,
+    add_model,
+    add_search,
+    add_target,
+    add_widening,
+    count,
+    load,
+    section,
+    target_of,
+)
 from treeproof.cli.output import check_writable
 from treeproof.cli.rows import add_rows, chosen_rows
-from treeproof.cli.table import Table
-from treeproof.cli.terminal import say, shows_progress
+from treeproof.cli.table import STANDARD_INPUT, Table
+from treeproof.cli.terminal import complain, say, shows_progress
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Column
@@ -46,12 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="why (abductive), what would change it (contrastive), or both (the default)",
     )
     question.add_argument("--minimum", action="store_true", help="as few features as possible, with proof")
-    question.add_argument("--inflate", action="store_true", help="widen every condition as far as possible")
+    add_widening(parser, "question", "reasons")
     add_target(parser)
     add_model(parser)
     add_search(parser, out="the HTML file (default: report.html), written atomically")
     output = section(parser, "output")
     output.add_argument("--title", metavar="TEXT", help="title of the report")
+    output.add_argument(
+        "--force", action="store_true", help="overwrite the page, and mix certificates about several models in a folder"
+    )
     kept = output.add_mutually_exclusive_group()
     kept.add_argument(
         "--certificates",
@@ -84,13 +96,14 @@ def run(args: argparse.Namespace) -> int:
         target=target_of(args, explainer) if args.within is None else args.target,
         within=args.within,
         minimum=args.minimum,
-        inflate=args.inflate,
+        inflate=True if args.inflate else False if args.plain else None,
         order=args.order,
         timeout=args.timeout,
         title=args.title or f"Explanations of {Path(args.model).name}",
         certificates=args.certificates or not args.no_certificates,
+        force=args.force,
         progress=len(rows) > 1 and shows_progress(args.quiet),
-        inputs={"Model file": args.model, "Data file": args.data},
+        inputs={"Model file": args.model, **({} if args.data == STANDARD_INPUT else {"Data file": args.data})},
         command=shlex.join(["treeproof", *args.words]),
         model=args.model if _is_in_file(args, explainer) else None,
     )
@@ -99,11 +112,11 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         say(str(made))
     if made.rejected:
-        sys.stderr.write(f"treeproof: {count(made.rejected, 'certificate')} rejected; the report says why\n")
+        complain(f"{count(made.rejected, 'certificate')} rejected; the report says why")
         return codes.REJECTED
     if made.failed:
         which = ", ".join(map(str, made.failed))
-        sys.stderr.write(f"treeproof: not explained: row{'s' * (len(made.failed) > 1)} {which}; the report says why\n")
+        complain(f"not explained: row{'s' * (len(made.failed) > 1)} {which}; the report says why")
         return codes.BAD
     return codes.code_of([made])
 

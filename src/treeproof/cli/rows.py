@@ -7,13 +7,11 @@ import re
 from collections.abc import Sequence
 
 from treeproof.cli.options import section
-from treeproof.cli.table import Table, is_empty
+from treeproof.cli.table import Table, as_day, is_empty, is_number
 from treeproof.errors import InputError
-from treeproof.model.rows import day_number
-from treeproof.space.grammar import Bounds, ParsedCondition, parse_conditions
+from treeproof.space.grammar import Bounds, Either, ParsedCondition, parse_conditions
 
 _PART = re.compile(r"(\d+)|(\d*):(\d*)")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def add_rows(parser: argparse.ArgumentParser, *, default: str = "0") -> None:
@@ -91,7 +89,11 @@ def _filter(table: Table, rows: Sequence[int], text: str) -> list[int]:
 
 
 def _satisfies(table: Table, index: int, condition: ParsedCondition) -> bool:
+    if isinstance(condition, Either):
+        return any(_satisfies(table, index, part) for part in condition.parts)
     cell = table.rows[index][condition.feature]
+    if not isinstance(condition, Bounds) and cell in condition.values:  # also a name such as "none"
+        return not condition.negated
     if is_empty(cell):
         return condition.missing
     if isinstance(condition, Bounds):
@@ -102,16 +104,12 @@ def _satisfies(table: Table, index: int, condition: ParsedCondition) -> bool:
 
 def _number(table: Table, index: int, column: int) -> float:
     cell = table.rows[index][column]
-    if _DATE.fullmatch(cell):
-        return float(day_number(cell))
-    return table.number(cell, table.header[column], index)
+    day = as_day(cell)
+    return float(day) if day is not None else table.number(cell, table.header[column], index)
 
 
 def _equal(cell: str, value: str) -> bool:
     """Return whether a cell equals a value: the same text, or the same number."""
     if cell == value:
         return True
-    try:
-        return float(cell) == float(value)
-    except ValueError:
-        return False
+    return is_number(cell) and is_number(value) and float(cell) == float(value)

@@ -10,6 +10,8 @@ import gzip
 import io
 import math
 import re
+import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +19,14 @@ from typing import Any
 
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
-from treeproof.model.rows import as_wanted
+from treeproof.model.files import MAX_MB
+from treeproof.model.rows import as_wanted, day_number
 
 TABLES = (".csv", ".tsv", ".gz", ".data")  # endings of tables, never of models
+STANDARD_INPUT = "-"
 _MISSING = {"nan", "na", "none", "null", "?"}
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)([ T]00:00(:00(\.0+)?)?)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,31 +74,35 @@ class Table:
         missing = [name for name in names if name not in self.header]
         near = "".join(did_you_mean(name, self.header) for name in missing[:1])
         raise InputError(
-            f"{self.path} must have the model's columns. Missing: {_few(missing)}. "
-            f"Its header: {_few(self.header)}.{near}"
+            f"{self.path} must have the model's columns. Missing: {few(missing)}. Its header: {few(self.header)}.{near}"
         )
 
     def _value(self, text: str, column: Column, index: int) -> Any:
         empty = is_empty(text)
         if column.categories is not None:
-            if empty and None in column.categories:
+            named = (category for category in column.categories if category is not None and str(category) == text)
+            known = next(named, None)
+            if known is None and empty and None in column.categories:
                 return math.nan if column.gap == "NaN" else None
-            known = next((category for category in column.categories if str(category) == text), None)
             if known is None and column.other is not None and column.numbers:
                 return self.number(text, column.name, index)
             return text if known is None else known
-        return None if empty and column.missing != "never" else self.number(text, column.name, index)
+        if empty and column.missing != "never":
+            return None
+        day = as_day(text) if column.date else None
+        return self.number(text, column.name, index) if day is None else day
 
     def number(self, text: str, name: str, index: int) -> float:
         """Return a cell as a number."""
-        try:
+        if is_number(text) or text.lower() in ("nan", "-nan", "+nan"):
             return float(text)
-        except ValueError:
-            got = repr(text) if text.strip() else "an empty cell"
-            comma = " Write a decimal point, not a comma." if re.fullmatch(r"[-+]?\d+,\d+", text) else ""
-            raise InputError(
-                f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.{comma}"
-            ) from None
+        got = repr(text) if text.strip() else "an empty cell"
+        hint = ""
+        if re.fullmatch(r"[-+]?\d+,\d+", text):
+            hint = " Write a decimal point, not a comma."
+        elif re.fullmatch(r"[-+]?\d+(_\d+)+", text):
+            hint = " Write digits without underscores."
+        raise InputError(f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.{hint}")
 
 
 def is_empty(text: str) -> bool:
@@ -100,17 +110,44 @@ def is_empty(text: str) -> bool:
     return not text.strip() or text.strip().lower() in _MISSING
 
 
-def read_table(path: str) -> Table:
-    """Read a CSV file; every row must have as many cells as the header.
+def as_day(text: str) -> int | None:
+    """Return a cell such as ``2024-02-29``, also with a time of midnight, as the number of a day; None if it is none.
 
-    Cells are separated by commas or, if the header has these instead, by semicolons or tabs.
+    >>> as_day("2024-02-29"), as_day("2024-02-29 00:00:00"), as_day("2024-02-30")
+    (738945, 738945, None)
     """
-    opener = gzip.open if Path(path).suffix == ".gz" else open
+    match = _DAY.fullmatch(text)
+    if match is None:
+        return None
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            text = file.read()
+        return day_number(match[1])
+    except InputError:
+        return None
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number as programs write it. (Python's own ``1_000`` is none.)
+
+    >>> is_number("-1.5e3"), is_number("1_000"), is_number("٣")
+    (True, False, False)
+    """
+    return _NUMBER.fullmatch(text) is not None
+
+
+def read_table(path: str, max_mb: float = MAX_MB) -> Table:
+    """Read a CSV file, or standard input if the path is ``-``; every row must have as many cells as the header.
+
+    Cells are separated by commas or, if the header has these instead, by semicolons or tabs. A compressed file must
+    not hold more than `max_mb` million bytes.
+    """
+    content = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    path = "standard input" if path == STANDARD_INPUT else path
+    try:
+        if Path(path).suffix == ".gz" or content.startswith(b"\x1f\x8b"):
+            content = _decompressed(path, content, max_mb)
+        text = content.decode("utf-8-sig")
         lines = _cells(text)
-    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError) as error:
+    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError(f"{path} must be a CSV text file. Got: {error}.") from error
     if not lines:
         raise InputError(f"{path} must have a header line and rows. Got an empty file.")
@@ -128,6 +165,17 @@ def read_table(path: str) -> Table:
     return Table(path, header, rows)
 
 
+def _decompressed(path: str, content: bytes, max_mb: float) -> bytes:
+    most = int(max_mb * 1e6)
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise InputError(
+            f"{path} must not hold more than {max_mb:g} MB when it is decompressed. If it may, allow more: --max-mb N."
+        )
+    return found
+
+
 def _cells(text: str) -> list[list[str]]:
     lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     if lines and len(lines[0]) == 1:
@@ -137,14 +185,12 @@ def _cells(text: str) -> list[list[str]]:
     return lines
 
 
-def _few(names: list[str], limit: int = 8) -> str:
+def few(names: Sequence[str], limit: int = 8) -> str:
+    """Return the first of some names, and how many more there are."""
     more = f", ... {len(names) - limit} more" if len(names) > limit else ""
     return f"[{', '.join(map(repr, names[:limit]))}{more}]"
 
 
 def as_labels(texts: list[str]) -> list[Label]:
     """Return class labels as whole numbers if all are, else as text."""
-    try:
-        return [int(text) for text in texts]
-    except ValueError:
-        return list(texts)
+    return [int(text) for text in texts] if all(re.fullmatch(r"[-+]?\d+", t, re.ASCII) for t in texts) else list(texts)

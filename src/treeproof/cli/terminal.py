@@ -7,12 +7,13 @@ table says what the plain text says, and nothing else. Names are wrapped, never 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import singledispatch
 from typing import Any, TypeVar
 
+from treeproof.errors import shortened
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution, percent
 from treeproof.questions.audit import Audit
@@ -22,6 +23,8 @@ from treeproof.questions.enumerate import Enumeration
 from treeproof.questions.parallel import track
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.result import Line, Result, Role, whatever
+from treeproof.questions.waiting import is_drawn_on
+from treeproof.questions.waiting import waiting as counting
 from treeproof.show.text import visible
 
 Item = TypeVar("Item")
@@ -39,16 +42,26 @@ _live: Any = None  # the console with the progress bar: output is printed above 
 
 
 def say(text: str) -> None:
-    """Write a line to standard output immediately."""
-    sys.stdout.write(text + "\n")
+    """Write lines to standard output immediately, without characters that control a terminal."""
+    sys.stdout.write(shown(text) + "\n")
     sys.stdout.flush()
+
+
+def complain(message: str) -> None:
+    """Write a message of the program to standard error; its length is bounded, whatever names it contains."""
+    sys.stderr.write(f"treeproof: {shown(shortened(message))}\n")
+
+
+def shown(text: str) -> str:
+    """Return lines as a terminal may show them: names in them may contain anything."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def terminal() -> Any:
     """Return rich's console if standard output is a terminal for it and rich is installed, else None."""
     if _live is not None:
         return _live
-    if not _is_drawn_on(sys.stdout):
+    if not is_drawn_on(sys.stdout):
         return None
     try:
         from rich.console import Console
@@ -59,21 +72,28 @@ def terminal() -> Any:
 
 def shows_progress(quiet: bool) -> bool:
     """Return whether to draw a progress bar on standard error while nothing else is printed."""
-    return not quiet and _is_drawn_on(sys.stderr)
+    return not quiet and is_drawn_on(sys.stderr)
 
 
-def _is_drawn_on(stream: Any) -> bool:
-    """Return whether a stream is a terminal, and the environment does not ask for plain text."""
-    plain = os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
-    return not plain and bool(stream.isatty())
+@contextmanager
+def waiting(quiet: bool, text: str) -> Iterator[None]:
+    """Say on a terminal, after a second and until the work is done, what is being done, and for how long."""
+    with counting(shown(text) if _live is None and not quiet else None):
+        yield
 
 
 def follow(args: argparse.Namespace, items: Iterable[Item], total: int | None, text: str) -> Iterator[Item]:
     """Yield the items and show how many are done, how fast, and the estimated time left.
 
     On a terminal the bar is below the results and disappears at the end. If results go to a file or a pipe, it is
-    drawn on standard error. There is none with --quiet, or when JSON is printed on a terminal.
+    drawn on standard error. There is none with --quiet, or when JSON is printed on a terminal. For a single item, the
+    seconds are counted instead, after the first one.
     """
+    if total == 1:
+        with waiting(args.quiet, text):
+            found = list(items)
+        yield from found
+        return
     global _live  # noqa: PLW0603
     console = None if args.quiet or args.json else terminal()
     if console is not None:
@@ -84,7 +104,8 @@ def follow(args: argparse.Namespace, items: Iterable[Item], total: int | None, t
             _live = None
         return
     drawn = shows_progress(args.quiet) and (not sys.stdout.isatty() or bool(getattr(args, "out", None)))
-    yield from track(items, total, text if drawn else None)
+    with counting(None):
+        yield from track(items, total, text if drawn else None)
 
 
 def say_view(result: Result, name: str | None = None) -> None:

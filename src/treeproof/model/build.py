@@ -5,13 +5,13 @@ For the paper's running example, for tests, and for users of tools with their ow
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, require_list
 from treeproof.model.columns import LEAF, Column, Label
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FloatName
@@ -113,6 +113,8 @@ def build_forest(
     >>> forest.predict([["red", 50], ["green", 50]]).tolist()
     ['stop', 'go']
     """
+    for parameter, given in (("trees", trees), ("columns", columns)):
+        require_list(parameter, given, parameter)
     all_columns = tuple(Column(column) if isinstance(column, str) else column for column in columns)
     for column in all_columns:
         if not isinstance(column, Column):
@@ -164,21 +166,37 @@ def _labels(classes: Any) -> np.ndarray[Any, Any]:
     return array if same else np.array(plain, dtype=object)
 
 
-def _index(label: Any, labels: Sequence[Any]) -> int | None:
-    """Return the index of a label; True does not equal 1."""
+def _key(label: Any) -> tuple[bool, Any]:
+    """Return what two equal labels share; True does not equal 1."""
     plain = label.item() if isinstance(label, np.generic) else label
-    for i, known in enumerate(labels):
-        if isinstance(plain, bool) == isinstance(known, bool) and plain == known:
-            return i
-    return None
+    return isinstance(plain, bool), plain
+
+
+def _places(labels: Iterable[Any]) -> dict[tuple[bool, Any], int]:
+    """Return the place of each label, the first where there are several; looked up, as there may be many."""
+    found: dict[tuple[bool, Any], int] = {}
+    for i, label in enumerate(labels):
+        found.setdefault(_key(label), i)
+    return found
+
+
+def _place(label: Any, places: Mapping[tuple[bool, Any], int]) -> int | None:
+    try:
+        return places.get(_key(label))
+    except TypeError:  # it cannot be looked up, so it is none of them
+        return None
 
 
 class _Writer:
     """Lays nodes out in preorder."""
 
     def __init__(self, columns: Sequence[Column], classes: list[Label], n_sums: int) -> None:
-        self.columns = {column.name: (j, column.categories) for j, column in enumerate(columns)}
+        self.columns = {
+            column.name: (j, None if column.categories is None else _places(column.categories))
+            for j, column in enumerate(columns)
+        }
         self.classes = classes
+        self.class_places = _places(classes)
         self.n_sums = n_sums
         self.roots: list[int] = []
         self.feature: list[int] = []
@@ -188,7 +206,7 @@ class _Writer:
         self.right: list[int] = []
         self.values: list[list[float]] = []
         self.missing_left: list[bool] = []
-        self.subsets: list[frozenset[int]] = []
+        self.subsets: dict[frozenset[int], int] = {}  # with their places
 
     def write(self, tree: Node) -> None:
         # A stack, not recursion: a tree may be deeper than Python's recursion limit.
@@ -217,26 +235,26 @@ class _Writer:
         self.values.append(values)
         self.missing_left.append(missing_left)
 
-    def subset_of(self, node: Split, categories: tuple[Label | None, ...] | None) -> int:
+    def subset_of(self, node: Split, categories: Mapping[tuple[bool, Any], int] | None) -> int:
         if (categories is None) != (node.categories is None):
             raise InputError(f"Column {node.column!r} must be split by {'split' if categories is None else 'isin'}().")
         if categories is None or node.categories is None:
             return LEAF
-        codes = [_index(category, categories) for category in node.categories]
+        codes = [_place(category, categories) for category in node.categories]
         unknown = [category for category, code in zip(node.categories, codes, strict=True) if code is None]
         if unknown:
-            raise InputError(f"Categories of {node.column!r} must be among {list(categories)}. Got {unknown}.")
+            raise InputError(
+                f"Categories of {node.column!r} must be among {[label for _, label in categories]}. Got {unknown}."
+            )
         subset = frozenset(code for code in codes if code is not None)
-        if subset not in self.subsets:
-            self.subsets.append(subset)
-        return self.subsets.index(subset)
+        return self.subsets.setdefault(subset, len(self.subsets))
 
     def leaf_values(self, value: Any) -> list[float]:
         if isinstance(value, list | tuple | np.ndarray):
             if len(value) != self.n_sums:
                 raise InputError(f"A leaf must have {self.n_sums} values, one per class. Got {len(value)}.")
             return [_float(v, "A leaf's value") for v in value]
-        place = _index(value, self.classes)
+        place = _place(value, self.class_places)
         if place is None:
             raise InputError(f"A leaf's class must be one of {self.classes}. Got {value!r}.")
         return [float(k == place) for k in range(len(self.classes))]

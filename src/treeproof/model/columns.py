@@ -42,7 +42,8 @@ class Column:
     the category, if any, that stands for every value without a category of its own: the model takes these, and treats
     them all alike. It stands for whole numbers only, if the others are these; for finite numbers only, if the others
     are numbers; else for text only. `other_expected` says that the model was made for such values, as those are that
-    number their categories themselves; otherwise the model only has a place for them, and they are declared.
+    number their categories themselves; otherwise the model only has a place for them, and they are declared. `integer`
+    says that the numbers in the column are whole.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class Column:
     low: float = -math.inf
     high: float = math.inf
     other_expected: bool = True
+    integer: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import math
 import os
 import re
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +19,7 @@ import numpy.typing as npt
 
 from treeproof.errors import ForestFormatError, InputError, MissingExtraError, TreeproofError, UnsafeFileError
 from treeproof.model.columns import Column, Gap, Missing
-from treeproof.model.decision import Sums
+from treeproof.model.decision import Member, Sums
 from treeproof.model.forest import Forest
 
 FORMAT = "treeproof-forest"
@@ -34,6 +36,8 @@ MODELS = (
     ".skops",
     *PICKLES,
 )  # endings of the files that `load_model` reads
+
+MAX_MB = 500.0  # of what a compressed file may hold, unless more is allowed
 
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
@@ -75,6 +79,7 @@ def forest_to_json(forest: Forest) -> str:
                 "categories": None if column.categories is None else _plain(column.categories),
                 "missing": column.missing,
                 **({"date": True} if column.date else {}),
+                **({"integer": True} if column.integer else {}),
                 **({"gap": column.gap} if column.gap != "either" else {}),
                 **({"other": column.other} if column.other is not None else {}),
                 **({"other_expected": False} if not column.other_expected else {}),
@@ -98,6 +103,8 @@ def forest_to_json(forest: Forest) -> str:
             "divisor": forest.sums.divisor.hex(),
             "cuts": None if forest.sums.cuts is None else _hex(np.array(forest.sums.cuts)),
             "softmax": forest.sums.softmax,
+            **({"members": [_member(member) for member in forest.sums.members]} if forest.sums.members else {}),
+            **({} if forest.sums.sigmoid is None else {"sigmoid": forest.sums.sigmoid.hex()}),
         },
     }
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
@@ -143,6 +150,7 @@ def _forest(document: Any) -> Forest:
                     _end(c.get("low"), -math.inf),
                     _end(c.get("high"), math.inf),
                     _one_of((False, True), c.get("other_expected", True), "other_expected"),
+                    _one_of((False, True), c.get("integer", False), "integer"),
                 )
                 for c in document["columns"]
             ),
@@ -171,6 +179,8 @@ def save_forest(forest: Forest, path: str | os.PathLike[str]) -> None:
     ...     load_forest(os.path.join(folder, "heart.json"))
     Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
+    if not isinstance(forest, Forest):
+        raise InputError(f"A Forest must be saved: that of an explainer is explainer.forest. Got {forest!r} instead.")
     write_whole(path, forest_to_json(forest).encode())
 
 
@@ -211,7 +221,7 @@ def _read_text(path: str | os.PathLike[str]) -> str:
         raise ForestFormatError(f"{path} must be a text file with a model. Got: {error}.") from error
 
 
-def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
+def load_model(path: str | os.PathLike[str], *, trust: bool = False, max_mb: float = MAX_MB) -> Any:
     """Return the model in a file: a forest (.json), a scikit-learn model (.skops), or, trusted, a pickle.
 
     Models saved by XGBoost (.json or .ubj) or LightGBM (.txt or .lgb) are returned as a `Forest`, with classes
@@ -225,6 +235,8 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
         The file; its extension says what it is.
     trust
         Whether the file may execute code: a pickle, or unknown types of a .skops file.
+    max_mb
+        How many million bytes a compressed file, .skops, may hold when it is decompressed.
 
     Examples
     --------
@@ -234,35 +246,33 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
     ...     tp.load_model(f"{folder}/heart.json")
     Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
-    from treeproof.model.importers import catboost, lightgbm, onnx, ubjson, xgboost
-
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         text = _read_text(path)
         with _naming_file(path):
             document = _json(text)
             if isinstance(document, dict) and "learner" in document:
-                return xgboost.from_json(document)
+                return _importer("xgboost").from_json(document)
             if isinstance(document, dict) and "features_info" in document:
-                return catboost.from_json(document)
+                return _importer("catboost").from_json(document)
             return _forest(document)
     if suffix == ".ubj":
         content = Path(path).read_bytes()
         with _naming_file(path):
-            return xgboost.from_json(ubjson.parse(content))
+            return _importer("xgboost").from_json(_importer("ubjson").parse(content))
     if suffix in (".txt", ".lgb"):
         text = _read_text(path)
         with _naming_file(path):
-            return lightgbm.from_text(text)
+            return _importer("lightgbm").from_text(text)
     if suffix == ".cbm":
         with _naming_file(path):
-            return catboost.from_binary(Path(path))
+            return _importer("catboost").from_binary(Path(path))
     if suffix == ".onnx":
         content = Path(path).read_bytes()
         with _naming_file(path):
-            return onnx.load(content, None)
+            return _importer("onnx").load(content, None)
     if suffix == ".skops":
-        return _load_skops(path, trust)
+        return _load_skops(path, trust, max_mb)
     if is_pickle(path):
         if not trust:
             raise UnsafeFileError(
@@ -271,6 +281,11 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False) -> Any:
             )
         return _load_pickle(path)
     raise InputError(f"A model file must end in {', '.join(MODELS[:-1])} or {MODELS[-1]}. Got {path}.")
+
+
+def _importer(name: str) -> Any:
+    """Return the importer of a library. Imported when it is needed: importers build on this file, and add up."""
+    return importlib.import_module(f"treeproof.model.importers.{name}")
 
 
 def is_pickle(path: str | os.PathLike[str]) -> bool:
@@ -341,9 +356,16 @@ _KNOWN_TYPES = frozenset(
 )
 
 
-def _load_skops(path: str | os.PathLike[str], trust: bool) -> Any:
+def _load_skops(path: str | os.PathLike[str], trust: bool, max_mb: float) -> Any:
     skops = _skops()
     try:
+        with zipfile.ZipFile(path) as archive:  # reads no more of a part than its declared size
+            size = sum(part.file_size for part in archive.infolist())
+        if size > max_mb * 1e6:
+            raise UnsafeFileError(
+                f"{path} must not hold more than {max_mb:g} MB when it is decompressed. Got {size / 1e6:.0f} MB. "
+                f"If you trust its origin, pass max_mb={math.ceil(size / 1e6)} (--max-mb on the command line)."
+            )
         found = set(skops.get_untrusted_types(file=path))
         unknown = sorted(found - _KNOWN_TYPES)
         if unknown and not trust:
@@ -420,13 +442,33 @@ def _places(places: Any, n: int) -> npt.NDArray[np.bool_]:
 def _sums(given: Any) -> Sums | None:
     if given is None:
         return None
-    if set(given) != {"start", "numbers", "divisor", "cuts", "softmax"}:
+    if set(given) - {"members", "sigmoid"} != {"start", "numbers", "divisor", "cuts", "softmax"}:
         raise ForestFormatError(f"'sums' must have start, numbers, divisor, cuts and softmax. Got {sorted(given)}.")
     (divisor,) = _unhex([given["divisor"]])
     if type(given["softmax"]) is not bool:
         raise ForestFormatError(f"'softmax' must be true or false. Got {given['softmax']!r}.")
     cuts = None if given["cuts"] is None else tuple(_unhex(given["cuts"]))
-    return Sums(tuple(_unhex(given["start"])), given["numbers"], divisor, cuts, given["softmax"])
+    members = tuple(map(_read_member, given.get("members", [])))
+    sigmoid = _unhex([given["sigmoid"]])[0] if "sigmoid" in given else None
+    return Sums(tuple(_unhex(given["start"])), given["numbers"], divisor, cuts, given["softmax"], members, sigmoid)
+
+
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "trees": [member.first, member.last],
+        "start": _hex(np.array(member.start)),
+        "divisor": member.divisor.hex(),
+        "weight": member.weight.hex(),
+        "numbers": member.dtype,
+    }
+
+
+def _read_member(given: Any) -> Member:
+    if set(given) != {"trees", "start", "divisor", "weight", "numbers"}:
+        raise ForestFormatError(f"A member must have trees, start, divisor, weight and numbers. Got {sorted(given)}.")
+    first, last = _integers(given["trees"])
+    divisor, weight = _unhex([given["divisor"], given["weight"]])
+    return Member(first, last, tuple(_unhex(given["start"])), divisor, weight, given["numbers"])
 
 
 def _classes(labels: Any, dtype: Any) -> np.ndarray[Any, Any]:

@@ -55,11 +55,15 @@ class Floats:
 
     def at_most(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the largest number <= each: -inf where none is finite, the largest number for all above it."""
+        found = values.astype(np.float64)
         with np.errstate(over="ignore"):
-            nearest = values.astype(self.dtype)
-            below = np.nextafter(nearest, self.dtype(-np.inf))
-        floor = np.where(nearest.astype(np.float64) > values, below, nearest)
-        return np.where(floor > self.largest, self.largest, floor).astype(np.float64)
+            if self.dtype is np.float32:
+                nearest = values.astype(self.dtype)
+                above = nearest > values
+                np.nextafter(nearest, self.dtype(-np.inf), out=nearest, where=above)
+                found[...] = nearest
+        np.minimum(found, self.largest, out=found)
+        return found
 
     def shortest(self, value: float) -> str:
         """Return the shortest decimal that reads back as the same number, also when it is read as a float64 first.
@@ -81,6 +85,27 @@ FLOAT32 = Floats("float32", np.float32, float(np.finfo(np.float32).max), 2**149,
 FLOAT64 = Floats("float64", np.float64, float(np.finfo(np.float64).max), 2**1074, 2**53)
 
 FLOATS: dict[str, Floats] = {"float32": FLOAT32, "float64": FLOAT64}
+
+
+FINITE_AS_FLOAT32 = float(np.nextafter(FLOAT32.largest + 2.0**103, 0.0))
+"""The largest float64 that is finite as a float32; from half a step above the largest one, numbers become infinite."""
+
+
+def rounded_up_to(ends: npt.NDArray[Any], floats: Floats) -> npt.NDArray[np.float64]:
+    """Return, for each end, the largest float64 that is not above it when it is one of these floats; inf, if all are.
+
+    >>> rounded_up_to(np.array([1.0, 0.1]), FLOAT32)
+    array([1.00000006, 0.1       ])
+    """
+    if floats is not FLOAT32:
+        return np.where(ends >= FLOAT64.largest, np.inf, ends)
+    with np.errstate(over="ignore"):
+        below = FLOAT32.at_most(ends)
+        above = FLOAT32.after(below)
+        middle = below / 2 + above / 2  # both have 24 bits, so this is exact
+        above_it = middle.astype(np.float32).astype(np.float64) > below  # a tie goes to the even one
+    found = np.where(above_it, np.nextafter(middle, -np.inf), middle)
+    return np.where(ends >= FLOAT32.largest, np.inf, np.where(ends < -FLOAT32.largest, -np.inf, found))
 
 
 def as_float(value: Fraction) -> float:

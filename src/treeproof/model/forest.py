@@ -17,8 +17,9 @@ import numpy.typing as npt
 from treeproof import _core
 from treeproof.errors import ForestFormatError, InputError
 from treeproof.model.columns import LEAF, BoolArray, Column, FloatArray, IntArray, Label, Rows
-from treeproof.model.decision import Sums, Vote, check_vote
+from treeproof.model.decision import Member, Sums, Vote, check_vote
 from treeproof.model.floats import FLOATS, FloatName, Floats
+from treeproof.model.labels import find_label
 from treeproof.model.rows import as_rows
 from treeproof.model.validate import validate
 
@@ -61,6 +62,10 @@ class Forest:
     sums
         With ``"sum"``: how sums become a label.
 
+    Notes
+    -----
+    Arrays are copied, except those that are read-only and own their memory: large models are dear to copy.
+
     Examples
     --------
     >>> from treeproof.model.examples import heart_disease
@@ -92,17 +97,10 @@ class Forest:
             object.__setattr__(self, "missing_left", np.zeros(len(np.atleast_1d(self.feature)), dtype=np.bool_))
         for name, dtype in _ARRAYS.items():
             try:
-                given = np.asarray(getattr(self, name))
-                with np.errstate(invalid="ignore"):
-                    array: npt.NDArray[Any] = given.astype(dtype)
-                # A cast would wrap and truncate silently.
-                if dtype in (np.int32, np.bool_) and not np.array_equal(array, given):
-                    raise ValueError("numbers that are not whole, or too large")
+                array = _own(getattr(self, name), dtype)
             except (ValueError, TypeError, OverflowError) as error:
                 raise ForestFormatError(f"'{name}' must be an array of {dtype.__name__}. Got: {error}.") from error
-            if name == "threshold":
-                array = self.floats.at_most(array)
-            self._freeze(name, array)
+            self._freeze(name, self.floats.at_most(array) if name == "threshold" else array)
         self._freeze("classes", np.array(self.classes))
         validate(self)
 
@@ -142,6 +140,23 @@ class Forest:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    def splits_of(self, column: int) -> IntArray:
+        """Return the nodes that split a column, in ascending order."""
+        order, begin = self._by_column
+        return order[begin[column] : begin[column + 1]]
+
+    @cached_property
+    def _by_column(self) -> tuple[IntArray, IntArray]:
+        """All splits, column by column, and where each column's begin: found once, as models may have many columns."""
+        small = self.feature.astype(np.int16) if self.n_columns < 2**15 else self.feature  # numpy sorts these faster
+        order = np.argsort(small, kind="stable").astype(np.int32)
+        begin = np.searchsorted(small[order], np.arange(self.n_columns + 1, dtype=small.dtype))
+        return order[begin[0] :].copy(), (begin - begin[0]).astype(np.int32)
+
+    def thresholds_of(self, column: int) -> FloatArray:
+        """Return the distinct thresholds of a numeric column, ascending."""
+        return np.unique(self.threshold[self.splits_of(column)])
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
@@ -202,21 +217,28 @@ class Forest:
         if self.decision.softmax:
             single = self.decision.dtype == "float32"
             return np.array(_core.softmax_labels(total.astype(np.float64), single), dtype=np.intp)
+        if self.decision.sigmoid is not None:
+            return np.array(_core.sigmoid_labels(total, self.decision.sigmoid), dtype=np.intp)
         return np.argmax(total, axis=1)
 
     def add(self, leaves: IntArray) -> npt.NDArray[Any]:
         """Return the sums (under mean vote: the means) of the leaves' values, in the model's own arithmetic."""
         # One tree at a time, then one division: numpy's sum() over the tree axis adds pairwise and would decide
         # near-ties differently.
-        number = self.decision.floats.dtype
-        values = self.values.astype(number)
-        total = np.tile(np.array(self.decision.start, dtype=number), (len(leaves), 1))
+        decision = self.decision
+        opened, closed = decision.opened, decision.closed
+        totals = [_repeated(decision, len(leaves))]  # of the model, of a member that is being added, of a part of it
         with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, as in the model
             for tree in range(self.n_trees):
-                total += values[leaves[:, tree]]
-            if self.decision.divisor != 1:
-                total /= number(self.decision.divisor)
-        return total
+                for member in opened.get(tree, ()):
+                    totals.append(_repeated(member, len(leaves)))
+                totals[-1] += self.values[leaves[:, tree]].astype(totals[-1].dtype, copy=False)
+                for member in closed.get(tree, ()):
+                    rounded = _divided(totals.pop(), member)
+                    if member.weight != 1:
+                        rounded *= rounded.dtype.type(member.weight)
+                    totals[-1] += rounded.astype(totals[-1].dtype, copy=False)
+            return _divided(totals[0], decision)
 
     @cached_property
     def decision(self) -> Sums:
@@ -254,15 +276,13 @@ class Forest:
 
     def class_index(self, label: Any) -> int:
         """Return the index of a class label."""
-        for index, known in enumerate(self.classes.tolist()):
-            if known == label and isinstance(known, bool) == isinstance(label, bool | np.bool_):
-                return index
-        raise InputError(f"The class must be one of {self.classes.tolist()}. Got {label!r} instead.")
+        return find_label(self.classes.tolist(), label)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Forest):
             return NotImplemented
-        return (
+        # Dictionaries with weak keys ask whether a forest equals itself.
+        return self is other or (
             all(np.array_equal(getattr(self, n), getattr(other, n), equal_nan=True) for n in _ARRAYS)
             and self.classes.dtype == other.classes.dtype
             and self.classes.tolist() == other.classes.tolist()
@@ -277,6 +297,30 @@ class Forest:
             f"Forest({self.n_trees} trees, {self.n_nodes} nodes, {self.n_columns} columns, "
             f"{self.n_classes} classes, {self.vote} vote)"
         )
+
+
+def _repeated(sums: Sums | Member, n_rows: int) -> npt.NDArray[Any]:
+    """Return what sums start from, for each row."""
+    return np.tile(np.array(sums.start, dtype=sums.floats.dtype), (n_rows, 1))
+
+
+def _divided(total: npt.NDArray[Any], by: Sums | Member) -> npt.NDArray[Any]:
+    if by.divisor != 1:
+        total /= total.dtype.type(by.divisor)
+    return total
+
+
+def _own(given: Any, dtype: type) -> npt.NDArray[Any]:
+    """Return an array that nobody else changes: `given` itself, if nobody can, as large models are dear to copy."""
+    array = np.asarray(given)
+    if array.dtype == dtype and not array.flags.writeable and array.flags.owndata:
+        return array
+    with np.errstate(invalid="ignore"):
+        cast: npt.NDArray[Any] = array.astype(dtype)
+    # A cast would wrap and truncate silently.
+    if dtype in (np.int32, np.bool_) and array.dtype != dtype and not np.array_equal(cast, array):
+        raise ValueError("numbers that are not whole, or too large")
+    return cast
 
 
 _ARRAYS: dict[str, type] = {

@@ -16,6 +16,7 @@ from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import LEAF
 from treeproof.model.floats import smallest_reaching_at_once
 from treeproof.model.forest import Forest
+from treeproof.model.linear import linear
 
 Reaches = Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]]
 
@@ -26,13 +27,17 @@ _GRID = 129
 def sums_within(forest: Forest) -> tuple[float, float]:
     """Return two finite numbers between which the one sum of the forest lies for all rows, however it is rounded."""
     decision, values, leaf = forest.decision, forest.values[:, 0], forest.feature == LEAF
+    start, error = decision.start[0], 0.0
+    if decision.members:
+        exact = linear(forest)
+        values, start, error = exact.values[:, 0], float(exact.start[0]), 2 * float(exact.error)
     low, high = (
-        float(end.reduceat(np.where(leaf, values, worst), forest.roots).sum()) + decision.start[0]
+        float(end.reduceat(np.where(leaf, values, worst), forest.roots).sum()) + start
         for end, worst in ((np.minimum, np.inf), (np.maximum, -np.inf))
     )
     # Each of n + 1 additions, also those here, and the division move a sum by at most 1 / unit of the largest.
-    size = float(np.maximum.reduceat(np.abs(values), forest.roots).sum()) + abs(decision.start[0])
-    error = 4 * (forest.n_trees + 2) * size / decision.floats.unit + 1 / decision.floats.fine
+    size = float(np.maximum.reduceat(np.abs(values), forest.roots).sum()) + abs(start)
+    error += 4 * (forest.n_trees + 2) * size / decision.floats.unit + 1 / decision.floats.fine
     low, high = (low - error) / decision.divisor, (high + error) / decision.divisor
     return max(low, -decision.floats.largest), min(high, decision.floats.largest)
 

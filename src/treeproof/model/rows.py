@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,14 +16,17 @@ from treeproof.model.floats import FLOAT32, Floats
 
 
 def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
-    """Return `X` as a matrix of numbers that the model would accept, with categories replaced by their index.
+    """Return `X` as a new matrix of numbers that the model would accept, with categories replaced by their index.
 
+    It is never a view of what was passed, which the caller, or another thread, may change meanwhile.
     Accepts what scikit-learn accepts (nested sequences, arrays, frames, sparse matrices). Frames are matched by column
     name. Infinite values, values beyond the model's numbers, missing values where the model refuses them, and
     categories that are not declared are refused. Dates are accepted in columns declared as dates.
     """
+    if isinstance(X, np.ndarray) and hasattr(X, "mask"):  # numpy.ma takes a while to import
+        X = np.where(X.mask, np.array(None), X.data)
     if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
-        return X
+        return X.copy()
     matrix = as_matrix(X, columns)
     if matrix.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
         lengths = sorted({np.size(row) for row in matrix})
@@ -85,14 +88,7 @@ def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
 
 
 def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
-    """Return one row (a sequence, a one-row table, a Series, or a mapping by name) as a new vector.
-
-    It is never a view of what was passed: explanations are listed lazily, and the caller may change the row meanwhile.
-    """
-    return _as_row(x, columns, floats).copy()
-
-
-def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
+    """Return one row (a sequence, a one-row table, a Series, or a mapping by name) as a new vector."""
     if isinstance(x, np.ndarray) and x.ndim == 1:
         return as_rows(x[None, :], columns, floats)[0]
     if isinstance(x, Mapping):
@@ -100,6 +96,8 @@ def _as_row(x: Any, columns: Sequence[Column], floats: Floats) -> Rows:
     if hasattr(x, "index") and hasattr(x, "to_numpy") and not hasattr(x, "columns"):  # a pandas Series
         names = [str(name) for name in x.index]
         wanted = [column.name for column in columns]
+        if len(set(names)) < len(names) and (twice := [name for name in wanted if names.count(name) > 1]):
+            raise InputError(f"Each feature must have one value. The row has several that are called {twice[0]!r}.")
         unnamed = names == [str(j) for j in range(len(names))] and not set(names) & set(wanted)
         if not unnamed and not _in_order(names, wanted):
             return as_rows([_by_name(dict(zip(names, x.to_list(), strict=True)), columns)], columns, floats)[0]
@@ -144,6 +142,31 @@ def as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
         return _from_frame(X, [column.name for column in columns])
     matrix: np.ndarray[Any, Any] = _plain(X)
     return matrix
+
+
+def kinds_of(X: Any, columns: Sequence[Column]) -> dict[int, Literal["integer", "binary"]]:
+    """Return the numeric columns that hold whole numbers, or truth values, by the data types of a table.
+
+    >>> kinds_of(np.array([[1, 2], [3, 4]]), [Column("a"), Column("b", ("x", "y"))])
+    {0: 'integer'}
+    """
+    names = [column.name for column in columns]
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        given = [str(name) for name in X.columns]
+        given = names if _in_order(given, names) else as_wanted(given, names)
+        types = dict(zip(given, X.dtypes, strict=False))
+    else:
+        types = dict.fromkeys(names, getattr(X, "dtype", None))
+    found = {j: _kind_of(types.get(column.name)) for j, column in enumerate(columns) if column.categories is None}
+    return {j: kind for j, kind in found.items() if kind is not None}
+
+
+def _kind_of(dtype: Any) -> Literal["integer", "binary"] | None:
+    """Return what numpy's, pandas' or polars' data type says about its values."""
+    letter = getattr(dtype, "kind", None)
+    if letter in ("i", "u") or (hasattr(dtype, "is_integer") and dtype.is_integer()):
+        return "integer"
+    return "binary" if letter == "b" or str(dtype) == "Boolean" else None
 
 
 def _refuse_unknown_codes(X: Any, columns: Sequence[Column]) -> None:

@@ -116,7 +116,7 @@ def with_confidence(forest: Forest, confidence: Any, probability: Probability | 
     if UNCERTAIN in labels:
         raise InputError(f"With a confidence, no class may be called {UNCERTAIN!r}.")
     if forest.sums is None:
-        means = _as_means(forest)
+        means = as_means(forest)
         # A class that equals the constant wins, since it comes first: its share is at least p.
         divide, divisor = np.float64, np.float64(means.decision.divisor)
         needed = smallest_reaching(lambda s: bool(divide(s) / divisor >= p), 0.0, 2.0 * means.decision.divisor, FLOAT64)
@@ -178,7 +178,7 @@ def _margin(reaches: Callable[[float], bool], numbers: Floats, what: str) -> flo
     return found
 
 
-def _as_means(forest: Forest) -> Forest:
+def as_means(forest: Forest) -> Forest:
     """Return the forest whose sums are the model's class probabilities; the first largest wins."""
     single = forest.n_trees == 1
     values = forest.values
@@ -191,7 +191,7 @@ def _as_means(forest: Forest) -> Forest:
 
 def share_of(forest: Forest, k: int) -> Forest:
     """Return the forest as a score: the probability of the class at index k, which is a mean of leaf values."""
-    means = _as_means(forest)
+    means = as_means(forest)
     return dataclasses.replace(
         means,
         values=means.values[:, k : k + 1],

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from treeproof.errors import ForestFormatError
-from treeproof.model.columns import LEAF
-from treeproof.model.decision import Vote
-from treeproof.model.floats import FLOATS
+from treeproof.model.columns import LEAF, FloatArray
+from treeproof.model.decision import Member, Sums, Vote
+from treeproof.model.floats import FLOATS, FloatName
+from treeproof.model.linear import linear
 
 if TYPE_CHECKING:
     from treeproof.model.forest import Forest
+
+_NESTED = "Members must come in the order of their trees, and one that is part of another before it."
 
 
 def validate(forest: Forest) -> None:
@@ -31,6 +34,9 @@ def validate(forest: Forest) -> None:
             f"'{name}' must have one entry for each of the {n_nodes} nodes. Got shape {getattr(forest, name).shape}.",
         )
     require(forest.classes.ndim == 1 and len(forest.classes) >= 1, "A forest must have at least one class.")
+    if forest.classes.dtype.kind == "U":  # in a damaged file, numbers that are no characters
+        codes = np.frombuffer(forest.classes.astype(forest.classes.dtype.newbyteorder("=")).tobytes(), dtype=np.uint32)
+        require(bool((codes < 0x110000).all()), "Labels must be text. Got one with characters that do not exist.")
     labels = forest.classes.tolist()
     require(len(set(labels)) == len(labels), f"Class labels must differ. Got {labels}.")
     require(
@@ -69,18 +75,23 @@ def validate(forest: Forest) -> None:
         "A leaf must have no children and no subset.",
     )
     # Every child comes after its parent in the same tree and has one parent: no cycles, no shared or unused nodes.
-    end = np.append(roots[1:], n_nodes)[np.searchsorted(roots, np.arange(n_nodes), side="right") - 1]
-    inner = np.flatnonzero(~leaf)
-    children = np.concatenate([forest.left[inner], forest.right[inner]])
-    parents = np.concatenate([inner, inner])
+    inner = np.flatnonzero(~leaf).astype(np.int32)
+    sizes = np.diff(roots, append=np.int32(n_nodes))
+    end = np.repeat(roots + sizes, sizes)[inner]
+    has_parent = np.zeros(n_nodes, dtype=np.bool_)
+    for side in (forest.left, forest.right):
+        children = side[inner]
+        require(
+            ((children > inner) & (children < end)).all(),
+            "Every child must come after its parent, in the same tree.",
+        )
+        has_parent[children] = True
+    # Were a child met twice, fewer nodes than there are branches would have a parent.
+    n_met = int(np.count_nonzero(has_parent))
     require(
-        ((children > parents) & (children < end[parents])).all(),
-        "Every child must come after its parent, in the same tree.",
+        n_met == 2 * len(inner) == n_nodes - len(roots) and not has_parent[roots].any(),
+        "Every node except a root must have exactly one parent.",
     )
-    n_parents = np.bincount(children, minlength=n_nodes)
-    expected = np.ones(n_nodes, dtype=np.int64)
-    expected[roots] = 0
-    require((n_parents == expected).all(), "Every node except a root must have exactly one parent.")
 
     categorical = np.array([column.categories is not None for column in forest.columns])
     has_subset = forest.subset[inner] >= 0
@@ -113,6 +124,8 @@ def validate(forest: Forest) -> None:
             all(0 <= code < len(categories) for code in forest.subsets[subset]),
             f"A node splits on a category that column {name!r} does not have.",
         )
+    if forest.sums is not None and forest.sums.members:
+        _validate_members(forest, forest.sums, require)
 
 
 def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
@@ -140,11 +153,65 @@ def _validate_sums(forest: Forest, require: Callable[[Any, str], None]) -> int:
             and list(sums.cuts) == sorted(set(sums.cuts)),
             f"'cuts' must be {forest.n_classes - 1} ascending number(s), one fewer than classes. Got {sums.cuts!r}.",
         )
-    exact = np.append(forest.values, sums.start)
-    with np.errstate(over="ignore"):
-        same = np.array_equal(exact.astype(sums.floats.dtype).astype(np.float64), exact)
-    require(
-        same,
-        f"Leaf values and 'start' must be exact {sums.dtype} numbers, the type in which the model adds.",
-    )
+    require(not (sums.members and sums.softmax), "'members' must not be combined with 'softmax'.")
+    if sums.sigmoid is not None:
+        require(
+            sums.cuts is None and not sums.softmax and not sums.members and sums.dtype == "float64",
+            "'sigmoid' must not be combined with 'cuts', 'softmax', 'members' or sums in float32.",
+        )
+        require(0 < sums.sigmoid < math.inf, f"'sigmoid' must be a positive number. Got {sums.sigmoid!r}.")
+    if not sums.members:
+        for numbers in (forest.values, np.array(sums.start)):
+            _require_numbers(numbers, sums.dtype, require)
     return n_sums
+
+
+def _validate_members(forest: Forest, sums: Sums, require: Callable[[Any, str], None]) -> None:
+    """Check the models that the model combines."""
+    n_trees, n_sums = len(forest.roots), len(sums.start)
+    whole: list[Member] = []  # that are part of no other so far
+    for member in sums.members:
+        require(
+            0 <= member.first < member.last <= n_trees,
+            f"A member must have trees from 0 to {n_trees}. Got those from {member.first} to {member.last}.",
+        )
+        while whole and whole[-1].first >= member.first:
+            part = whole.pop()
+            require(part.last <= member.last, _NESTED)
+            require(
+                part.dtype in ("float32", member.dtype),
+                "A member that adds in float32 must not have members that add in float64.",
+            )
+        require(not whole or whole[-1].last <= member.first, _NESTED)
+        whole.append(member)
+        require(
+            member.dtype in ("float32", sums.dtype),
+            f"'dtype' of a member must be float32 or that of all sums, {sums.dtype}. Got {member.dtype!r}.",
+        )
+        floats = member.floats
+        require(
+            0 < member.divisor < math.inf and floats.round(member.divisor) == member.divisor,
+            f"'divisor' of a member must be a positive {member.dtype} number. Got {member.divisor!r}.",
+        )
+        require(
+            0 <= member.weight < math.inf and floats.round(member.weight) == member.weight,
+            f"'weight' of a member must be a {member.dtype} number, 0 or more. Got {member.weight!r}.",
+        )
+        require(
+            len(member.start) == n_sums and all(math.isfinite(start) for start in member.start),
+            f"'start' of a member must hold {n_sums} finite number(s). Got {member.start!r}.",
+        )
+        _require_numbers(np.array(member.start), member.dtype, require)
+    types = [sums.dtype] * n_trees
+    for member in reversed(sums.members):  # the inner ones last
+        types[member.first : member.last] = [member.dtype] * (member.last - member.first)
+    sizes = np.diff(np.append(forest.roots, len(forest.values)))
+    _require_numbers(np.array(sums.start), sums.dtype, require)
+    _require_numbers(forest.values[np.repeat(np.array(types) == "float32", sizes)], "float32", require)
+    linear(forest)  # refuses sums that may overflow
+
+
+def _require_numbers(values: FloatArray, dtype: FloatName, require: Callable[[Any, str], None]) -> None:
+    with np.errstate(over="ignore"):
+        same = dtype == "float64" or np.array_equal(values.astype(FLOATS[dtype].dtype), values)
+    require(same, f"Leaf values and 'start' must be exact {dtype} numbers, the type in which the model adds.")

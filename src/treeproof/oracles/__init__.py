@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from treeproof.errors import InputError
-from treeproof.oracles.brute import BruteOracle
-from treeproof.oracles.native import NativeOracle
-from treeproof.oracles.sat import SatOracle
-from treeproof.oracles.smt import SmtOracle
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Oracle
 
-ORACLES: dict[str, Callable[..., Oracle]] = {
-    "native": NativeOracle,
-    "sat": SatOracle,
-    "smt": SmtOracle,
-    "brute": BruteOracle,
+# Names of oracles to their classes, or to where these are: a solver takes longer to import than most answers.
+ORACLES: dict[str, str | Callable[..., Oracle]] = {
+    "native": "treeproof.oracles.native:NativeOracle",
+    "sat": "treeproof.oracles.sat:SatOracle",
+    "smt": "treeproof.oracles.smt:SmtOracle",
+    "brute": "treeproof.oracles.brute:BruteOracle",
 }
+
+
+def _class(name: str) -> Callable[..., Oracle]:
+    given = ORACLES[name]
+    if not isinstance(given, str):
+        return given
+    module, _, kind = given.partition(":")
+    found: Callable[..., Oracle] = getattr(importlib.import_module(module), kind)
+    return found
 
 
 def make_oracle(name: str, forest: CellForest, **options: Any) -> Oracle:
@@ -33,7 +40,7 @@ def make_oracle(name: str, forest: CellForest, **options: Any) -> Oracle:
             others = [other for other in ORACLES if option in options_of(other)]
             hint = f" It is an option of oracle={others[0]!r}." if others else ""
             raise InputError(f"The oracle {name!r} {has}. Got {option!r}.{hint}")
-    return ORACLES[name](forest, **options)
+    return _class(name)(forest, **options)
 
 
 def options_of(name: str) -> list[str]:
@@ -42,4 +49,4 @@ def options_of(name: str) -> list[str]:
     >>> options_of("native")
     ['tabulate']
     """
-    return list(inspect.signature(ORACLES[name]).parameters)[1:] if name in ORACLES else []
+    return list(inspect.signature(_class(name)).parameters)[1:] if name in ORACLES else []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -30,6 +28,7 @@ from treeproof.query.oracle import (
     Refuted,
     Stays,
     Unknown,
+    seconds_left,
 )
 from treeproof.query.scores import exact_leaves
 from treeproof.space.domains import Cells, Domain
@@ -71,7 +70,7 @@ class PlainOracle:
                 values=np.ascontiguousarray(source.values).ravel(),
                 left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
                 clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
-                exact=exact.astype(np.uint8),
+                exact=exact.view(np.uint8),
                 band=forest.band,
                 unit=unit,
                 vote=source.vote,
@@ -80,6 +79,10 @@ class PlainOracle:
                 divisor=sums.divisor,
                 cuts=None if sums.cuts is None else list(sums.cuts),
                 softmax=sums.softmax,
+                sigmoid=sums.sigmoid or 0.0,
+                members=[
+                    (m.first, m.last, list(m.start), m.divisor, m.weight, m.dtype == "float32") for m in sums.members
+                ],
                 tabulate=tabulate,
             )
         except _core.TooDeepError as error:
@@ -92,7 +95,7 @@ class PlainOracle:
             isinstance(query.claim, Stays),
             query.claim.label,
             None if query.near is None else list(query.near),
-            _seconds_left(query.deadline),
+            seconds_left(query.deadline),
             self._plain,
         )
         if outcome.entailed:
@@ -165,7 +168,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
             isinstance(query.claim, Stays),
             query.claim.label,
             list(near),
-            _seconds_left(query.deadline),
+            seconds_left(query.deadline),
             cancel,
         )
         return None if proof is None else Proof(proof.steps, proof.tables)
@@ -175,7 +178,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
     ) -> list[Cells]:
         """Return all witnesses by one call of the core."""
         found = self._core.witnesses(
-            self._box(domains), label, list(near), list(features), _seconds_left(deadline), None
+            self._box(domains), label, list(near), list(features), seconds_left(deadline), None
         )
         return [tuple(point) for point in found]
 
@@ -192,9 +195,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
         box = None if free is None else self._box(free)
-        found = self._core.delete_features(
-            list(point), label, list(order), chosen, _seconds_left(deadline), cancel, box
-        )
+        found = self._core.delete_features(list(point), label, list(order), chosen, seconds_left(deadline), cancel, box)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
 
     def alter(
@@ -210,7 +211,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         """Return the features that are left, with the whole loop inside the core."""
         stays, freed = isinstance(claim, Stays), [int(f in start) for f in range(self._forest.n_features)]
         found = self._core.change_features(
-            list(point), stays, claim.label, list(order), freed, list(witness.witness), _seconds_left(deadline), cancel
+            list(point), stays, claim.label, list(order), freed, list(witness.witness), seconds_left(deadline), cancel
         )
         last = Refuted(tuple(found.witness), found.label)
         return Alteration(frozenset(found.features), last, found.minimal, found.tally)
@@ -225,7 +226,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         cancel: Cancel | None = None,
     ) -> Inflation:
         """Return the widest domains, with the whole loop inside the core."""
-        found = self._core.inflate(self._box(domains), list(point), label, list(order), _seconds_left(deadline), cancel)
+        found = self._core.inflate(self._box(domains), list(point), label, list(order), seconds_left(deadline), cancel)
         low, high, missing, sets = found.low, found.high, found.missing, found.sets
         forest = self._forest
 
@@ -238,10 +239,6 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
 
         wider = tuple(domain(f) for f in range(forest.n_features))
         return Inflation(wider, frozenset(found.clauses), found.widest, found.tally)
-
-
-def _seconds_left(deadline: float | None) -> float:
-    return math.inf if deadline is None else deadline - time.monotonic()
 
 
 def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:

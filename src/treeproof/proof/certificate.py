@@ -19,11 +19,12 @@ from weakref import WeakKeyDictionary
 
 from treeproof import checker
 from treeproof.checker import LENGTHS, LISTED, ORDERED, PRICES, RIVAL, SET, Checked, Model
-from treeproof.errors import InternalError, TreeproofError, UnsupportedQueryError
-from treeproof.model.columns import Rows
-from treeproof.model.files import FORMAT, forest_to_json, load_model, write_whole
+from treeproof.errors import InputError, InternalError, TreeproofError, UnsupportedQueryError
+from treeproof.model.columns import Column, Rows
+from treeproof.model.files import FORMAT, forest_from_json, forest_to_json, load_model, write_whole
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
+from treeproof.model.rows import as_row
 from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
@@ -93,7 +94,9 @@ class Certificate:
         return f"Certificate({self.document['claim']}, {len(self.text):,} bytes)"
 
 
-def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
+def check(
+    certificate: Any, model: Any, *, row: Any = None, budget: float = checker.BUDGET, trust: bool = False
+) -> Checked:
     """Check a certificate against a model with the independent checker; `CheckError` says why it is rejected.
 
     Parameters
@@ -104,6 +107,10 @@ def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
         The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
         imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
         a vote, threshold, confidence or cuts of its own, that is part of its model: pass ``explainer.forest``.
+    row : row, optional
+        The row that it must be about: a list, an array, a dict or a Series, in the model's columns.
+    budget : number
+        How many steps the check may take, and a quarter as many bytes the unpacked file: about a minute by default.
     trust : bool
         Whether a model may be read from a pickle, which can execute code.
 
@@ -118,21 +125,40 @@ def check(certificate: Any, model: Any, *, trust: bool = False) -> Checked:
     >>> forest, patient = tp.examples.heart_disease()
     >>> print(tp.check(tp.Explainer(forest).abductive(patient).certificate(), forest))
     Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
-      0.5 < blocked-arteries
-      0.5 < chest-pain
+      blocked-arteries >= 0.50000006
+      chest-pain >= 0.50000006
+    Row: blocked-arteries = 1, good-blood-circulation = 0, chest-pain = 1, weight = 70
+    Model: ..., the most votes of 3 trees
     """
     if isinstance(certificate, Certificate):
         certificate = certificate.document
     elif isinstance(certificate, str | os.PathLike):
-        certificate = checker.read(certificate)
-    return checker.check(certificate, model if isinstance(model, Model) else model_text(model, trust))
+        certificate = checker.read(certificate, budget)
+    if isinstance(model, Model):
+        return checker.check(certificate, model, row, budget)
+    text = model_text(model, trust)
+    if row is not None:
+        forest = forest_from_json(text)
+        numbers = as_row(row, forest.columns, forest.floats).tolist()
+        row = [_value(number, column) for number, column in zip(numbers, forest.columns, strict=True)]
+    return checker.check(certificate, text, row, budget)
+
+
+def _value(number: float, column: Column) -> Any:
+    """Return a value of a row as the checker takes it: a category as such, None if it is missing."""
+    if column.categories is not None:
+        return column.categories[int(number)]
+    return None if math.isnan(number) else number
 
 
 def model_text(model: Any, trust: bool) -> str:
     """Return the model as the checker reads it: a file in that form as it is, without being interpreted."""
     if isinstance(model, str | os.PathLike):
         path = Path(model)
-        text = path.read_text(encoding="utf-8") if path.suffix == ".json" else ""
+        try:
+            text = path.read_text(encoding="utf-8") if path.suffix == ".json" else ""
+        except UnicodeDecodeError as error:
+            raise InputError(f"A model in JSON must be UTF-8. Got {str(path)!r}: {error}.") from error
         if f'"{FORMAT}"' in text[:200]:
             return text
         model = load_model(path, trust=trust)
@@ -173,19 +199,24 @@ def certify(
     """Return a certificate that `domains`, kept features and their cells, force the claim.
 
     With `minimal`, also witnesses that no feature can be dropped; with `widest`, that no condition can be widened;
-    with `cheapest`, that no other features cost less. With a ball, features that are not kept stay there.
+    with `cheapest`, that no other features cost less. With a ball, features that are not kept stay there. With groups,
+    `minimal` and `cheapest` are about these: a group is dropped as a whole and counts as one.
     """
     cells, oracle = context.cells, _prover(context)
     free = instance.free or cells.full
     box = tuple(domains.get(f, domain) for f, domain in enumerate(free))
     cache = Cache(cells, oracle, instance.point, claim, deadline)
     proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
-    dropped = sorted(domains) if minimal else []
+    units = context.units
+    dropped = sorted(units.touched(domains)) if minimal else []
     common, near = _common(context, instance, claim), instance.row.tolist()
 
-    def refuted(f: int, domain: Domain) -> Cells:
-        """Return a point of the box, but for one feature, that breaks the claim."""
-        answer = cache.decide((*box[:f], domain, *box[f + 1 :]))
+    # None can be dropped from the instance's own cells either, which are those of the plain explanation.
+    own = tuple(cells.only(f, (instance.point[f],)) if f in domains else domain for f, domain in enumerate(free))
+
+    def refuted(instead: Mapping[int, Domain], others: Sequence[Domain] = box) -> Cells:
+        """Return a point of the box, but for these features, that breaks the claim."""
+        answer = cache.decide(tuple(instead.get(f, domain) for f, domain in enumerate(others)))
         return answer.witness if isinstance(answer, Refuted) else ()
 
     def row(point: Cells) -> list[Any]:
@@ -193,14 +224,14 @@ def certify(
             raise _unproved(deadline)
         return _row(context.space, point, instance, near, common["instance"])
 
-    if isinstance(claim, Stays) and instance.free is None:
-        found = oracle.witnesses(box, claim.label, instance.point, dropped, deadline)
+    if isinstance(claim, Stays) and instance.free is None and not units.groups:
+        found = oracle.witnesses(own, claim.label, instance.point, dropped, deadline)
     else:
-        found = [refuted(f, free[f]) for f in dropped]
+        found = [refuted({f: free[f] for f in units.members[unit]}, own) for unit in dropped]
 
     def beside(f: int) -> list[Any]:
         """Return a row in each cell by which the condition on a feature may be widened."""
-        return [row(refuted(f, cells.only(f, (cell,)))) for cell in _beside(context.space.features[f], domains[f])]
+        return [row(refuted({f: cells.only(f, (cell,))})) for cell in _beside(context.space.features[f], domains[f])]
 
     document = {
         **common,
@@ -210,9 +241,9 @@ def certify(
         "wider": {str(f): beside(f) for f in sorted(domains)} if widest else None,
         "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
         "proof": proof,
+        **_around(context, instance),
+        **_groups(context),
     }
-    if instance.free is not None:
-        document["around"] = {str(f): sorted(free[f]) for f in sorted(restricted(cells, free))}
     return Certificate(document, context.forest)
 
 
@@ -228,13 +259,16 @@ def certify_change(
 ) -> Certificate:
     """Return a certificate that a change of the features violates the claim, and with any of them kept none does.
 
-    With `cheapest`, also that no change costs less.
+    With `cheapest`, also that no change costs less. With a ball, all of that is about changes that stay there. With
+    groups, the features must be all those of some units, of which each is kept as a whole, and counts as one.
     """
     cells, changed = context.cells, frozenset(features)
-    everything, oracle = frozenset(range(cells.n_features)), _prover(context)
+    everything, oracle, members = frozenset(range(cells.n_features)), _prover(context), context.units.members
 
     def proof(kept: frozenset[int]) -> dict[str, Any]:
-        return _prove(oracle, cells, Query(fix(cells, instance.point, kept), claim, deadline, instance.point))
+        own = fix(cells, instance.point, kept)
+        box = own if instance.free is None else tuple(own[f] if f in kept else d for f, d in enumerate(instance.free))
+        return _prove(oracle, cells, Query(box, claim, deadline, instance.point))
 
     minimum = cheapest and {
         "costs": cheapest.costs,
@@ -246,9 +280,27 @@ def certify_change(
         "changed": sorted(changed),
         "witness": [_hex(value) for value in witness.tolist()],
         "minimum": minimum,
-        "proofs": {str(f): proof(everything - changed | {f}) for f in sorted(changed)},
+        "proofs": {
+            str(unit): proof(everything - changed.difference(members[unit]))
+            for unit in sorted(context.units.touched(changed))
+        },
+        **_around(context, instance),
+        **_groups(context),
     }
     return Certificate(document, context.forest)
+
+
+def _around(context: Context, instance: Instance) -> dict[str, Any]:
+    """Return the cells that features stay in, if the claim is about the inputs near the instance."""
+    if instance.free is None:
+        return {}
+    return {"around": {str(f): sorted(instance.free[f]) for f in sorted(restricted(context.cells, instance.free))}}
+
+
+def _groups(context: Context) -> dict[str, Any]:
+    """Return the features that are kept or freed together, and count as one, if there are such."""
+    groups = context.units.groups
+    return {"groups": [{"name": name, "features": list(those)} for name, those in groups.items()]} if groups else {}
 
 
 _PROVERS: WeakKeyDictionary[Context, Proves] = WeakKeyDictionary()  # of contexts whose oracle gives no proofs

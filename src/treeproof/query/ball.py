@@ -9,6 +9,7 @@ another named value is 1 divided by the scale; from a missing value to a number,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,11 +22,15 @@ from treeproof.space.space import Space
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """How far the features of an input may move: by `radius` times their scale; `measure` says what the scales are."""
+    """How far the features of an input may move: by `radius` times their scale; `measure` says what the scales are.
+
+    An `open` ball ends just before its radius.
+    """
 
     radius: Fraction
     scales: tuple[Fraction, ...]
     measure: str
+    open: bool = False
 
     def domains(self, space: Space, row: Rows, point: Cells) -> tuple[Domain, ...]:
         """Return the cells of each feature that some input of the ball around a row has; `point` has its own."""
@@ -37,11 +42,20 @@ class Ball:
     def _domain(self, feature: Feature, reach: Fraction, row: Rows, own: int) -> Domain:
         cells = {own}
         if not isinstance(feature, NumericFeature) or own == feature.missing_cell:
-            if (self.radius if isinstance(feature, NumericFeature) else reach) >= 1:
+            if self._spans(self.radius if isinstance(feature, NumericFeature) else reach):
                 cells.update(range(feature.n_cells))
         else:
             value = Fraction(float(row[feature.column]))
-            cells.update(feature.between(-rounded_down(reach - value), rounded_down(value + reach)))
-            if self.radius >= 1 and feature.missing_cell is not None:
+            cells.update(feature.between(-self._last(reach - value), self._last(value + reach)))
+            if self._spans(self.radius) and feature.missing_cell is not None:
                 cells.add(feature.missing_cell)
         return as_domain(frozenset(cells), feature.ordered)
+
+    def _spans(self, reach: Fraction) -> bool:
+        """Return whether a distance of 1 is within reach."""
+        return reach > 1 or (reach == 1 and not self.open)
+
+    def _last(self, end: Fraction) -> float:
+        """Return the largest number up to an end of the ball."""
+        last = rounded_down(end)
+        return math.nextafter(last, -math.inf) if self.open and last == end else last

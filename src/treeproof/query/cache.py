@@ -6,6 +6,9 @@ sooner, never change it: results do not depend on what was asked before.
 
 The other features are free: each may take any cell, or, if `free` says so, only some cells, its own always among them.
 Freeing one more feature then never takes a point away, which is all that the searches rely on.
+
+With groups (`treeproof.query.units`), the sets that are asked about, and those of answers, are sets of units: whole
+groups, each by its first feature, and single features.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from treeproof.query.oracle import (
     violates,
 )
 from treeproof.query.tally import Tally
+from treeproof.query.units import Units
 from treeproof.space.domains import Cells, Domain
 
 _RECENT = 64  # answers of each kind that are remembered; a scan of thousands costs more than most questions
@@ -54,8 +58,10 @@ class Cache:
         deadline: float | None = None,
         cancel: Cancel | None = None,
         free: Sequence[Domain] | None = None,
+        units: Units | None = None,
     ) -> None:
         self.forest = forest
+        self.units = Units(forest.n_features, {}) if units is None else units
         self.point = point
         self.claim = claim
         self.deadline = deadline
@@ -67,7 +73,7 @@ class Cache:
         assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
         self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
         self._still = frozenset(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case
-        # Each with the features in which it differs from the point. Old ones hardly ever settle anything: searches go
+        # Each with the units in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
         self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
         self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
@@ -79,8 +85,8 @@ class Cache:
 
     @property
     def features(self) -> frozenset[int]:
-        """All features."""
-        return frozenset(range(self.forest.n_features))
+        """All features, or units if there are groups."""
+        return self.units.everything
 
     def ask(self, fixed: frozenset[int]) -> Answer:
         """Does the claim hold with these features fixed at the point and all others free?
@@ -88,6 +94,7 @@ class Cache:
         The core of an answer names fixed features only; that the others keep to their free cells goes without saying.
         """
         wanted = _mask(fixed)
+        kept = self.units.features(fixed)
         for differs, refuted in reversed(self._witnesses):
             if not differs & wanted:
                 self.tally.remembered += 1
@@ -96,15 +103,15 @@ class Cache:
             if not core & ~wanted:
                 self.tally.remembered += 1
                 return entailed
-        domains = tuple(self.own[f] if f in fixed else self.free[f] for f in range(len(self.point)))
+        domains = tuple(self.own[f] if f in kept else self.free[f] for f in range(len(self.point)))
         answer = self.decide(domains) if self.limited else self._decide(domains)  # without limits there are no holes
         if isinstance(answer, Refuted):
             self._witnesses.append((_mask(self.differences(answer)), answer))
         elif isinstance(answer, Entailed):
-            if not answer.core <= fixed | self.limited:
+            if not answer.core <= kept | self.limited:
                 raise InternalError(f"{self.oracle.name}: a core must consist of fixed features; please report this.")
-            if self.limited:
-                answer = replace(answer, core=answer.core & (fixed - self._still))
+            if self.limited or self.units.groups:
+                answer = replace(answer, core=self.units.touched(answer.core & (kept - self._still)))
             self._cores.append((_mask(answer.core), answer))
         return answer
 
@@ -145,8 +152,8 @@ class Cache:
         return min([inside, *known], key=len)
 
     def differences(self, witness: Refuted) -> frozenset[int]:
-        """Return the features in which the witness differs from the point."""
-        return frozenset(f for f in self.features if witness.witness[f] != self.point[f])
+        """Return the features, or units, in which the witness differs from the point."""
+        return self.units.touched(f for f, cell in enumerate(self.point) if witness.witness[f] != cell)
 
     def _decide(self, domains: tuple[Domain, ...]) -> Answer:
         """Return the oracle's answer, counted and checked."""

@@ -162,12 +162,15 @@ def discretise(space: Space) -> CellForest:
     """Return the forest over the cells of this space; ``discretise().label(cells(x)) == predict_index([x])``."""
     forest = space.forest
     of_column = {column: f for f, feature in enumerate(space.features) for column in feature.columns}
-    feature = np.full(forest.n_nodes, LEAF, dtype=np.int32)
+    # Mostly, features are the columns, in their order, and then nothing is copied.
+    same = all(column == f for column, f in of_column.items())
+    feature = forest.feature if same else np.full(forest.n_nodes, LEAF, dtype=np.int32)
     cut = np.full(forest.n_nodes, LEAF, dtype=np.int32)
     left_sets: dict[frozenset[int], int] = {}
     for column, f in of_column.items():
-        nodes = np.flatnonzero(forest.feature == column)
-        feature[nodes] = f
+        nodes = forest.splits_of(column)
+        if not same:
+            feature[nodes] = f
         seen = space.features[f]
         if isinstance(seen, NumericFeature):
             # The last cell that goes left: cells are intervals that no threshold cuts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,16 +14,20 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
-from treeproof.model.rows import as_row
+from treeproof.model.frames import Form, Origin, plain_name, row_label, row_labels
+from treeproof.model.labels import find_label
+from treeproof.model.rows import as_row, by_number
 from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.gains import largest_gains
 from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
-from treeproof.space.conditions import show_day
+from treeproof.query.units import Group, Units
 from treeproof.space.domains import Cells, Domain
-from treeproof.space.space import Space
+from treeproof.space.features import NumericFeature
+from treeproof.space.space import Space, feature_index
+from treeproof.space.wording import show_day
 
 Order = Literal["importance", "row", "index"]
 
@@ -40,6 +44,7 @@ class Instance:
     label: int
     ball: Ball | None = None
     free: tuple[Domain, ...] | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +55,35 @@ class Context:
     space: Space
     cells: CellForest
     oracle: Oracle
+    labels: list[Label]
+    """The class labels, with their names if they have any."""
+    form: Form
+    """How people write rows, as far as the explainer's data tell."""
+    units: Units
+    """What is kept or freed as one: features, or groups of them."""
 
-    @cached_property
-    def labels(self) -> list[Label]:
-        """The class labels."""
-        return self.forest.classes.tolist()
+    def class_index(self, label: Any) -> int:
+        """Return the index of a class given by its label or its name."""
+        return find_label(self.labels, label)
 
     def instance(self, x: Any, ball: Ball | None = None) -> Instance:
         """Return a row as people pass it, located in the space; with a ball, for questions about the inputs near it."""
-        return self.locate(as_row(x, self.forest.columns, self.forest.floats), ball)
+        origin = Origin(row_label(x), self.form.of(x))
+        return self.near(self.locate(as_row(x, self.forest.columns, self.forest.floats), origin), ball)
 
-    def locate(self, row: Rows, ball: Ball | None = None) -> Instance:
+    def origins(self, X: Any) -> list[Origin]:
+        """Return where each row of a table came from."""
+        form, labels = self.form.of(X), row_labels(X)
+        names = [None] * by_number(X)[0] if labels is None else map(plain_name, labels)
+        return [Origin(name, form) for name in names]
+
+    def near(self, instance: Instance, ball: Ball | None) -> Instance:
+        """Return an instance for questions about the inputs near it; without a ball, about all."""
+        if ball is None:
+            return instance
+        return replace(instance, ball=ball, free=ball.domains(self.space, instance.row, instance.point))
+
+    def locate(self, row: Rows, origin: Origin | None = None) -> Instance:
         """Return a row of the forest's own numbers, located in the space."""
         point = self.space.cells(row)
         if not self.cells.allows(point):
@@ -69,21 +92,20 @@ class Context:
                 f"The row violates the constraint {self.constraint(broken)!r}; correct the row or the constraint."
             )
         label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
-        free = None if ball is None else ball.domains(self.space, row, point)
-        return Instance(row, point, label(point), ball, free)
+        return Instance(row, point, label(point), origin=origin)
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
         """Return the claim that the prediction stays, or that it never becomes `target`."""
         if target is None:
             return Stays(instance.label)
-        wanted = self.forest.class_index(target)
+        wanted = self.class_index(target)
         if wanted == instance.label:
             raise InputError(f"The target must differ from the prediction. The prediction is {target!r} already.")
         return Never(wanted)
 
     def label_of(self, target: Any) -> Label | None:
         """Return the target as the forest's own label."""
-        return None if target is None else self.labels[self.forest.class_index(target)]
+        return None if target is None else self.labels[self.class_index(target)]
 
     def cache(
         self,
@@ -98,13 +120,43 @@ class Context:
         Features that are not fixed take the cells `free`, by default those of the instance's ball, or else all.
         """
         free = instance.free if free is None else free
-        return Cache(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free)
+        return Cache(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free, self.units)
 
     def features(self, features: Iterable[str | int]) -> list[int]:
-        """Return the indices of features given by name or index."""
-        if isinstance(features, str):
-            raise InputError(f"Features must be a list of names or indices. Got the string {features!r}.")
-        return [self.space.index(feature) for feature in features]
+        """Return the indices of features given by name or index; a group's name stands for its features."""
+        if isinstance(features, str) or not isinstance(features, Iterable):
+            got = f"the string {features!r}" if isinstance(features, str) else repr(features)
+            raise InputError(f"Features must be a list of names or indices. Got {got}.")
+        groups = self.units.groups
+        found = (groups[f] if isinstance(f, str) and f in groups else (self._index(f),) for f in features)
+        return [f for those in found for f in those]
+
+    def _index(self, feature: Any) -> int:
+        """Return the index of a feature; an error also lists the groups that could have been named."""
+        if not self.units.groups or not isinstance(feature, str):
+            return self.space.index(feature)
+        return feature_index(feature, (*self.space.names, *self.units.groups))
+
+    def unit(self, feature: str | int) -> int:
+        """Return a group given by name, or a feature that is in none; InputError for a feature of a group."""
+        first, *_ = self.features([feature])
+        if self.units.members.get(first) == (first,) or feature in self.units.groups:
+            return self.units.of[first]
+        group = next(group for group in self.groups if self.space.names[first] in group.members)
+        raise InputError(
+            f"A feature of a group counts with its group only. Got {feature!r}, which is in {group.name!r}; name that "
+            "instead."
+        )
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, with the names of their features."""
+        return tuple(Group(name, self.names(those)) for name, those in self.units.groups.items())
+
+    @cached_property
+    def plain(self) -> Context:
+        """The same without groups: for questions about given features or conditions, which a group only names."""
+        return replace(self, units=Units(self.space.n_features, {})) if self.units.groups else self
 
     def constraint(self, clause: int) -> str:
         """Return the constraint, as it was declared, that a clause of the forest over cells comes from."""
@@ -119,29 +171,38 @@ class Context:
         """Return the names of features given by index."""
         return tuple(self.space.names[f] for f in features)
 
-    def order(self, order: Order, prefer: Iterable[str | int], instance: Instance | None = None) -> list[int]:
-        """Return the features in the order in which they are tried for removal: preferred ones last.
+    def unit_names(self, units: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of units: of groups, and of features in none."""
+        named = {those[0]: name for name, those in self.units.groups.items()}
+        return tuple(named.get(unit, self.space.names[unit]) for unit in units)
 
-        The order ``"row"`` needs the instance.
+    def order(self, order: Order, prefer: Iterable[str | int], instance: Instance | None = None) -> list[int]:
+        """Return the features, or units, in the order in which they are tried for removal: preferred ones last.
+
+        A group is as important as its features together. The order ``"row"`` needs the instance.
         """
         if order == "importance":
             ordering = self._by_importance
         elif order == "row":
             assert instance is not None, "this order depends on the row"
             gains = largest_gains(self.cells, instance.point, instance.label)
-            ordering = sorted(self._by_importance, key=gains.__getitem__)
+            members = self.units.members
+            ordering = sorted(self._by_importance, key=lambda unit: max(gains[f] for f in members[unit]))
         elif order == "index":
-            ordering = list(range(self.space.n_features))
+            ordering = sorted(self.units.everything)
         else:
             raise InputError(f"The 'order' parameter must be 'importance', 'row' or 'index'. Got {order!r} instead.")
-        last = list(dict.fromkeys(self.features(prefer)))
+        last = list(dict.fromkeys(self.units.of[f] for f in self.features(prefer)))
         if not last:
             return ordering
         return [f for f in ordering if f not in last] + last[::-1]
 
     @cached_property
     def _by_importance(self) -> list[int]:
-        return np.argsort(self.space.importances, kind="stable").tolist()
+        if not self.units.groups:
+            return np.argsort(self.space.importances, kind="stable").tolist()
+        members, importances = self.units.members, self.space.importances.tolist()
+        return sorted(members, key=lambda unit: math.fsum(importances[f] for f in members[unit]))
 
     def statistics(self, cache: Cache, start: float) -> Statistics:
         """Return what was asked since `start`, a time of ``time.perf_counter()``."""
@@ -150,6 +211,27 @@ class Context:
     def witness(self, row: Rows, answer: Refuted) -> tuple[tuple[Value, ...], Label]:
         """Return the witness as a concrete row near `row`, evaluated once more by the forest's own predict."""
         return self.evaluated(self.space.row(answer.witness, near=row), answer.label)
+
+    def nearer(
+        self,
+        instance: Instance,
+        answer: Refuted,
+        deadline: float | None,
+        domains: Sequence[Domain] | None = None,
+    ) -> tuple[Cells, int]:
+        """Return the witness, with each feature that need not have changed back in the instance's cell, and its label.
+
+        It stays within the domains, if they are given, and has another label than the instance, as before.
+        """
+        point, label = answer.witness, answer.label
+        for f, own in enumerate(instance.point):
+            if point[f] != own and (domains is None or own in domains[f]):
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+                tried = (*point[:f], own, *point[f + 1 :])
+                if self.cells.allows(tried) and (other := self.cells.label(tried)) != instance.label:
+                    point, label = tried, other
+        return point, label
 
     def evaluated(self, row: Rows, label: int) -> tuple[tuple[Value, ...], Label]:
         """Return a concrete row as people write it, and its label, which the forest's own predict must give it."""
@@ -188,6 +270,15 @@ class Context:
             else float(self.forest.floats.shortest(value))
             for value, brief, enough, column in zip(row.tolist(), short, same, self.forest.columns, strict=True)
         )
+
+
+def form_of(space: Space, data: Any = None) -> Form:
+    """Return how people write rows of this space: as their `data`, if there are any."""
+    whole = [False] * space.forest.n_columns
+    for feature in space.features:
+        if isinstance(feature, NumericFeature):
+            whole[feature.column] = feature.kind != "real"
+    return Form(space.forest.columns, space.forest.floats, tuple(whole)).of(data)
 
 
 def check_timeout(timeout: Any) -> None:

@@ -1,4 +1,12 @@
-"""How far each feature, changed alone, brings a rival of a point's label forward: exact, by one pass over the trees."""
+"""How far each feature, changed alone, brings a rival of a point's label forward: exact, by one pass over the trees.
+
+Why deletion in the order of these gains, ``order="row"``, is not the default: on the paper's 32 forests, five rows
+each, it gives lengths 0.96 of those by importance in the geometric mean (0.85 to 0.92 on texture, wpbc, pendigits,
+twonorm and sonar), but takes 4.0 times as long. Most of that is this pass, in Python: 0.5 to 5 ms beside explanations
+of 0.1 to 7. Without it, the rest still takes mostly one to two times as long (biodegradation 1.4), on wpbc 3.9 times,
+where an explanation takes as long as one prediction already. Why was not looked into; perhaps because a shorter set
+leaves more features free, so that the last questions are closer to the edge.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ below: label a point, prove, or run a whole search inside. What an oracle does n
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -286,3 +287,8 @@ def restricted(forest: CellForest, domains: Sequence[Domain]) -> frozenset[int]:
 def expired(deadline: float | None) -> bool:
     """Return whether the deadline has passed."""
     return deadline is not None and time.monotonic() >= deadline
+
+
+def seconds_left(deadline: float | None) -> float:
+    """Return how long it is to the deadline, as the core wants it: infinite without one."""
+    return math.inf if deadline is None else deadline - time.monotonic()

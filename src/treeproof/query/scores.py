@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from weakref import WeakKeyDictionary
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from treeproof.model.columns import LEAF, FloatArray
 from treeproof.model.floats import smallest_reaching
 from treeproof.model.forest import Forest
+from treeproof.model.linear import linear
+from treeproof.model.sigmoid import sigmoid_gap
 
 # Of a scale: a number that is not smaller than that, divided by any number of trees, is far from subnormal.
 LARGEST_EXPONENT = {"float32": 100, "float64": 900}
@@ -48,10 +51,11 @@ def integer_scores(forest: Forest) -> Scores:
     """
     leaf = forest.feature == LEAF
     n = forest.n_classes
-    ties = np.array([[theta(k, c) for c in range(n)] for k in range(n)], dtype=np.int64)
+    ties = np.tri(n, dtype=np.int64)  # what `theta` returns; no class meets itself
     if forest.vote == "majority":
         scores = np.zeros(forest.values.shape, dtype=np.int64)
         scores[np.flatnonzero(leaf), forest.leaf_class[leaf]] = 1
+        scores.flags.writeable = False
         return Scores(scores, ties, band=0, exponent=0)
 
     sums = forest.decision
@@ -59,23 +63,27 @@ def integer_scores(forest: Forest) -> Scores:
     exponent = _exponent(forest, 2**60)
     if error == 0:
         exponent = _common_exponent(np.append(forest.values[leaf], sums.start))
-    scaled = np.ldexp(forest.values, exponent)
-    scores = np.floor(scaled).astype(np.int64)
+    exact = linear(forest) if sums.members else None
+    scaled = np.ldexp(forest.values if exact is None else exact.values, exponent)
+    scores = np.floor(scaled, out=scaled).astype(np.int64)
+    del scaled
     scale = Fraction(2) ** exponent
-    start = [_floor(Fraction(value) * scale) for value in sums.start]
+    start = [_floor(Fraction(value) * scale) for value in (sums.start if exact is None else exact.start)]
     least = np.zeros((n, n), dtype=np.int64)
     if sums.cuts is None:
         for k, c in np.ndindex(n, n):
             least[k, c] = ties[k, c] - (start[k] - start[c])
         times = 1
     else:
-        reach = [-_floor(-_least_sum(forest, cut) * scale) - start[0] for cut in sums.cuts]
-        for k in range(n):
-            for c in range(k):
-                least[k, c] = sum(reach[c:k])
-                least[c, k] = 1 - least[k, c]
+        beyond = 2 * _largest_sum(forest) + 1
+        reach = [-_floor(-_least_sum(forest, cut, beyond) * scale) - start[0] for cut in sums.cuts]
+        # Sums of neighbours in a row are differences of sums from the first on.
+        total = np.array([0, *itertools.accumulate(reach)], dtype=np.int64)
+        np.subtract.outer(total, total, out=least)
+        least += np.tri(n, k=-1, dtype=np.bool_).T
         times = max(1, n - 1)
         scores = scores * np.arange(n)
+    scores.flags.writeable = False  # the core reads them where they are
     band = times * -_floor(-error * scale)
     if error > 0:
         # Each tree's difference of two floors is off by less than 1, and so is what sums start from or must reach.
@@ -98,6 +106,13 @@ def rounding_error(forest: Forest) -> Fraction:
     if exact_leaves(forest)[forest.feature == LEAF].all():
         return Fraction(0)
     largest_sum = _largest_sum(forest)
+    if forest.decision.members:
+        # Two sums, each off by an error e and at most M + e; then the division, as below.
+        numbers, off = forest.decision.floats, linear(forest).error
+        fine = 4 * max(Fraction(1), Fraction(forest.decision.divisor)) / numbers.fine
+        if 2 * (largest_sum + off) > Fraction(numbers.largest) * min(Fraction(1), Fraction(forest.decision.divisor)):
+            return 4 * largest_sum + 2
+        return 2 * off + 2 * (largest_sum + off) / numbers.unit + fine
     # |fl(sum) - sum| <= g * M with g = nu / (1 - nu), M the largest sum of absolute values [Higham 2002, 4.2], as
     # n numbers but 0 are added to what the sum starts from; the division by d moves each quotient by at most u
     # relatively (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest
@@ -108,7 +123,12 @@ def rounding_error(forest: Forest) -> Fraction:
     error = 4 * (_most_terms(forest) + 1) * Fraction(1, numbers.unit) * largest_sum
     error += 4 * max(Fraction(1), divisor) / numbers.fine
     # Quotients m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
-    return error + (16 * max(Fraction(1), divisor) / numbers.unit if forest.decision.softmax else 0)
+    if forest.decision.softmax:
+        return error + 16 * max(Fraction(1), divisor) / numbers.unit
+    if forest.decision.sigmoid is not None:
+        gap = sigmoid_gap(forest)
+        return 4 * largest_sum + 2 if gap is None else error + gap
+    return error
 
 
 def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
@@ -116,7 +136,8 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
 
     Where all trees reach such leaves, sums of scores decide without a band. Under majority vote these are all
     leaves; otherwise those whose values are multiples of one power of two, not too small compared with the largest
-    sum, if what sums start from is so too. Pure leaves are among them, and ties between pure leaves are common.
+    sum, if what sums start from is so too. Pure leaves are among them, and ties between pure leaves are common. Where
+    members are rounded before they are added, there are none.
 
     >>> from treeproof.model.build import build_forest, leaf, split
     >>> trees = [split("a", 0, leaf([0.5, 0.5]), leaf([0.1, 0.9]))]
@@ -131,7 +152,13 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
     sums = forest.decision
     limit = sums.floats.unit // 8
     small = min(Fraction(1), Fraction(sums.divisor))
-    if sums.softmax or _largest_sum(forest) > limit * small or sums.divisor > 2**32:
+    if (
+        sums.softmax
+        or sums.sigmoid is not None
+        or sums.members
+        or _largest_sum(forest) > limit * small
+        or sums.divisor > 2**32
+    ):
         return np.zeros_like(leaf)
     exponent = _exponent(forest, limit)
     start = np.ldexp(np.array(sums.start), exponent)
@@ -143,7 +170,7 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
 
 def _largest_sum(forest: Forest) -> Fraction:
     """Return an upper bound of the absolute class sums at any point."""
-    return _sizes(forest)[0]
+    return linear(forest).largest if forest.decision.members else _sizes(forest)[0]
 
 
 def _most_terms(forest: Forest) -> int:
@@ -165,10 +192,9 @@ def _sizes(forest: Forest) -> tuple[Fraction, int]:
     return _SIZES[forest]
 
 
-def _least_sum(forest: Forest, cut: float) -> Fraction:
-    """Return the smallest of the model's sums that is `cut` when divided; one beyond all sums, if none is."""
+def _least_sum(forest: Forest, cut: float, beyond: Fraction) -> Fraction:
+    """Return the smallest of the model's sums that is `cut` when divided; `beyond`, which all are below, if none is."""
     sums = forest.decision
-    beyond = 2 * _largest_sum(forest) + 1
     if forest.decision.divisor == 1:
         return min(max(Fraction(cut), -beyond), beyond)
     number, largest = sums.floats.dtype, sums.floats.largest

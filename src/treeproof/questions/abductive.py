@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -13,11 +13,14 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify
 from treeproof.proof.verified import VerifiedOracle
+from treeproof.query.ball import Ball
 from treeproof.query.context import Context, Instance, Order, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
+from treeproof.query.units import Group
 from treeproof.questions.costs import FeatureCosts, make_costs
 from treeproof.questions.result import (
     Line,
@@ -25,24 +28,38 @@ from treeproof.questions.result import (
     Scales,
     as_plain,
     at_cost,
-    but_missing,
+    beside_groups,
     certified,
-    exactly,
+    counted,
     is_least,
     lines_of,
     near_ties,
     no_less,
+    not_widened,
     perhaps_less,
     plain_costs,
     plain_within,
+    remark_lines,
+    rule_frame,
+    these_of_all,
     under,
     unless_moved,
     whatever,
 )
-from treeproof.search.inflation import Widened, widen
+from treeproof.questions.robustness import Robustness
+from treeproof.search.inflation import Widened, widen_values
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
 from treeproof.search.minimum import minimum_abductive
 from treeproof.space.conditions import Condition
+from treeproof.space.wording import equals
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """The inputs that a local explanation is about, and the names of the features, in whose order the scales are."""
+
+    ball: Ball
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,12 +74,22 @@ class Abductive(Result):
     asked for: it is proved that no set has fewer features, or costs less.
 
     `rule` has the values of the features for which that is proved: those that the forest does not distinguish from the
-    instance's own or, if `inflated`, wider ranges and sets of values. `widest` says that it is proved that no range can
-    be widened and no value added, given the others (perhaps missing values can); otherwise the deadline came first.
+    instance's own (`conditions`, the text, has its own) or, if `inflated`, wider ranges and sets of values. `widest`
+    says that it is proved that no range can be widened and no value added, given the others (perhaps missing values
+    can); otherwise the deadline came first.
 
     `within` is given if the explanation is local: all of that is about the inputs whose other features move by no more
     than this part of their scale; `scale` says what that is. `others` has the ranges of the other features for which it
     is proved (those that may take any value are left out). With no features at all, every such input has this label.
+
+    `at_most` is given if that is all the features that there may be. Then `within` is the largest radius for these
+    features: `open` says that it is proved for all smaller ones, and `beyond` shows an input at that very distance
+    with another label (if `beyond` is not exact, the deadline came first, and the radius may be larger). Both are None
+    if the features force the prediction whatever the others are. `furthest` is True if it is proved that no other
+    features, at most so many, have a larger radius, False if that is not known, and None if the deadline came first.
+
+    `groups` are those of the explainer, if it has any: their features are kept or dropped together and count as one.
+    Then `features` and `rule` have all features of a kept group, and `feature_names` has the group's name for them.
 
     Examples
     --------
@@ -93,8 +120,20 @@ class Abductive(Result):
     within: Fraction | None = None
     scale: str | None = None
     others: tuple[Condition, ...] = ()
+    open: bool = False
+    beyond: Robustness | None = None
+    at_most: int | None = None
+    furthest: bool | None = None
+    groups: tuple[Group, ...] = ()
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
     _scales: Scales | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
+    _nearby: Nearby | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def nearby(self) -> Nearby | None:
+        """The scales of all features, by which `within` is measured; None unless an explainer made this."""
+        return self._nearby
 
     def certificate(self, timeout: float | None = None) -> Any:
         """Return a `Certificate`: this explanation with a proof that others can check, see ``docs/certificates.md``.
@@ -110,8 +149,10 @@ class Abductive(Result):
         >>> forest, patient = tp.examples.heart_disease()
         >>> print(tp.Explainer(forest).abductive(patient).certificate().check())
         Checked: blocked-arteries, chest-pain force the label Yes; none of them can be dropped (1 closed box).
-          0.5 < blocked-arteries
-          0.5 < chest-pain
+          blocked-arteries >= 0.50000006
+          chest-pain >= 0.50000006
+        Row: blocked-arteries = 1, good-blood-circulation = 0, chest-pain = 1, weight = 70
+        Model: ..., the most votes of 3 trees
         """
         return certified(self._certify, timeout)
 
@@ -122,47 +163,119 @@ class Abductive(Result):
         return f"{label}, {'because' if self.features else whatever(self.within)}"
 
     @property
+    def size(self) -> int:
+        """How many features there are; a group counts as one."""
+        return len(self.feature_names)
+
+    @property
     def lines(self) -> list[Line]:
         """The conditions, and what is proved about them."""
-        claim = self._proved() + under(self.constraints)
-        lines = [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", claim)]
-        return lines if self.scale is None else [*lines, Line("note", f"Scale: {self.scale}.")]
+        claim = Line("proved" if self.decided else "open", self._proved() + under(self.constraints))
+        far = self.beyond.shown() if self.beyond is not None else ""
+        beyond = [Line("note", far)] if far else []
+        scale = [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
+        shown = beside_groups(self.conditions, [condition.name for condition in self.rule], self.groups)
+        return [
+            *lines_of("condition", shown),
+            claim,
+            *remark_lines(self.rule if self.inflated else ()),
+            *beyond,
+            *scale,
+        ]
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions in words: the row's values or, if they were widened, the ranges and sets of `rule`.
+
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).abductive(patient).conditions
+        ('blocked-arteries = 1', 'chest-pain = 1')
+        """
+        return tuple(map(str, self.rule)) if self.inflated else self.values
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The row's values of the features, in words, also if the conditions were widened.
+
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> why = tp.Explainer(forest).abductive(patient, inflate=True)
+        >>> why.conditions, why.values
+        (('blocked-arteries > 0.5', 'chest-pain > 0.5'), ('blocked-arteries = 1', 'chest-pain = 1'))
+        """
+        if self._scales is None:
+            return tuple(map(str, self.rule))
+        return tuple(
+            str(condition)
+            if condition.values is not None and len(condition.values) == 1
+            else equals(feature.name, feature.show_presented(self.instance))
+            for feature, condition in zip(self._scales.features, self.rule, strict=True)
+        )
 
     @property
     def decided(self) -> bool:
         """Whether the features are as few, and their conditions as wide, as was asked for."""
-        return is_least(self) and (self.widest or not self.inflated)
+        searched = self.at_most is None or self.furthest is not None
+        return is_least(self) and searched and (self.widest or not self.inflated)
 
     def _proved(self) -> str:
         if not self.features and self.within is not None:
             other = "has another label" if self.target is None else f"has the label {self.target}"
-            moved = f"no feature moves by more than {exactly(self.within)} of its scale"
-            return f"Proved: no input {other} as long as {moved}.{near_ties(self.stats)}"
+            moved = unless_moved(self.within, self.open, "no feature")
+            return f"Proved: no input {other}{moved}.{self._furthest()}{near_ties(self.stats)}"
         if not self.features:
             every = "the forest gives every input this label"
             return (
                 f"Proved: {every if self.target is None else f'no input of the space gives the label {self.target}'}."
             )
-        one = len(self.features) == 1
+        one = self.size == 1
         if self.target is None:
             does = "forces the prediction" if one else "force the prediction"
         else:
             does = f"{'rules' if one else 'rule'} out the label {self.target}"
-        these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
-        are = f"{these}{at_cost(self.cost)} {does}{unless_moved(self.within)}"
+        are = f"{these_of_all(self)}{at_cost(self.cost)} {does}{unless_moved(self.within, self.open)}"
         if self.status == "sound":
-            return f"Proved: {are}. Timed out; may not be minimal."
+            return f"Proved: {are}. Timed out; may not be minimal.{self._furthest()}"
         dropped = no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
         if self.widest:
-            dropped += ", and its condition cannot be widened" if one else ", and no condition can be widened"
-            dropped += but_missing(self.rule)
+            dropped += not_widened(self.rule)
         late = " Timed out; a condition may still be widened." if self.inflated and not self.widest else ""
-        late = perhaps_less(self) + late
+        late = perhaps_less(self) + late + self._furthest()
         return f"Proved: {are}; {dropped}.{late}{near_ties(self.stats)}"
+
+    def _furthest(self) -> str:
+        """Return whether other features reach further, if there was a budget of features."""
+        if self.at_most is None or self.within is None:
+            return ""
+        if self.furthest is None:
+            return " Timed out; a larger radius may be possible."
+        most = f"set of at most {counted(self.at_most, self.groups)} reaches further"
+        return f" No other {most}." if self.furthest else f" Whether another {most} is not known."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "abductive", **as_plain(self), **plain_costs(self), **plain_within(self.within)}
+        beyond = None if self.beyond is None else self.beyond.to_dict()
+        plain = {**as_plain(self), **plain_costs(self), **plain_within(self.within), "beyond": beyond}
+        return {"kind": "abductive", **plain}
+
+    def to_frame(self) -> Any:
+        """Return one line for each condition as a pandas frame.
+
+        ``low`` and ``high`` are the closed bounds, missing where there is none; ``ranges`` has several of them,
+        ``values`` named ones. ``missing`` says whether a missing value satisfies the condition, ``text`` is all of it.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> why = tp.Explainer(forest, kinds=dict.fromkeys(forest.column_names[:3], "binary")).abductive(patient)
+        >>> why.to_frame()[["feature", "low", "high", "text"]]
+                    feature  low  high                  text
+        0  blocked-arteries  1.0   1.0  blocked-arteries = 1
+        1        chest-pain  1.0   1.0        chest-pain = 1
+        """
+        return rule_frame(self.rule)
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
@@ -174,8 +287,10 @@ class Abductive(Result):
         return plots.explanation(self, data, ax)
 
 
-Orders = tuple[list[int], ...]
-"""Orders of deletion, the first one first."""
+SECONDS = 5.0
+"""How long people wait for ranges where plain values would do."""
+Orders = Iterator[list[int]]
+"""Orders of deletion, the first one first; each is made when it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +326,15 @@ def make_plan(
             "'tries' must not be combined with minimum=True, which looks for the smallest set. Leave one out."
         )
 
-    def orders(instance: Instance | None) -> Orders:
-        first = context.order(order, preferred, instance)
-        n_others = len(first) - len(set(preferred))
-        return first, *(shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
+    of_all = None if order == "row" else context.order(order, preferred, None)
 
-    of_all = () if order == "row" else orders(None)
-    return Plan(lambda instance: of_all or orders(instance), costs, inflate)
+    def orders(instance: Instance) -> Orders:
+        first = of_all or context.order(order, preferred, instance)
+        n_others = len(first) - len(context.units.touched(preferred))
+        yield first
+        yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
+
+    return Plan(orders, costs, inflate)
 
 
 def explain(
@@ -236,6 +353,15 @@ def explain(
     return found
 
 
+def in_ranges(ask: Callable[..., Abductive], timeout: float | None) -> Abductive:
+    """Return an explanation widened as far as possible; if that takes more than some seconds, as it is without.
+
+    `ask` makes it, given `inflate` and `timeout`. People read ranges more easily, but do not wait for them.
+    """
+    wide = ask(inflate=True, timeout=SECONDS if timeout is None else min(SECONDS, timeout))
+    return wide if wide.decided else ask(inflate=False, timeout=timeout)
+
+
 def _explain(
     context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None
 ) -> Abductive:
@@ -243,21 +369,21 @@ def _explain(
     cache = context.cache(instance, Stays(instance.label), timeout, cancel)
     proved = None
     orders = plan.orders(instance)
+    first = next(orders)
     if plan.costs is None:
-        found = shortest_abductive(cache, orders)
+        found = shortest_abductive(cache, first, orders)
     else:
-        minimum = minimum_abductive(cache, orders[0], plan.costs.units)
-        found, proved = minimum.found, Cheapest(plan.costs.stated_units, tuple(c.witness for c in minimum.others))
-    widened = None
-    if plan.inflate:
-        order = [f for f in orders[0] if f in found.features]
-        widened = widen(
-            cache, [own if f in found.features else cache.free[f] for f, own in enumerate(cache.own)], order
+        minimum = minimum_abductive(cache, first, plan.costs.units)
+        found, proved = (
+            minimum.found,
+            Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others)),
         )
+    widened = widen_values(cache, found.features, first) if plan.inflate else None
     result = make_abductive(context, instance, None, found, context.statistics(cache, start), widened, proved)
     if plan.costs is None:
         return result
-    return replace(result, cost=plan.costs.total(result.features), lower_bound=minimum.bound * plan.costs.unit)
+    cost = plan.costs.total(context.units.touched(result.features))
+    return replace(result, cost=cost, lower_bound=minimum.bound * plan.costs.unit)
 
 
 def make_abductive(
@@ -270,19 +396,22 @@ def make_abductive(
     cheapest: Cheapest[Refuted] | None = None,
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
-    space, features, clauses = context.space, tuple(sorted(found.features)), found.clauses
+    space, clauses = context.space, found.clauses
+    features = context.units.sorted(context.units.features(found.features))
+    if context.units.groups:  # a feature that has one value says nothing; without groups it would not be there
+        features = tuple(f for f in features if space.features[f].n_cells > 1)
     if widened is None:
         rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
     else:
         domains, clauses = widened.domains, clauses | widened.clauses
-        # A feature that takes all cells could have been dropped, so this is for sets that are not minimal.
+        # A feature that takes all cells could have been dropped, so this is for groups and sets that are not minimal.
         features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
-        rule = tuple(space.features[f].condition(domains[f]) for f in features)
+        rule = tuple(space.features[f].condition(domains[f], instance.row) for f in features)
     ball, free = instance.ball, instance.free or ()
     others = [f for f, domain in enumerate(free) if f not in features and len(domain) < space.features[f].n_cells]
     return Abductive(
         features=features,
-        feature_names=context.names(features),
+        feature_names=context.unit_names(sorted(context.units.touched(features))),
         label=context.labels[instance.label],
         rule=rule,
         target=context.label_of(target),
@@ -294,10 +423,14 @@ def make_abductive(
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
         within=None if ball is None else ball.radius,
+        open=ball is not None and ball.open,
         scale=None if ball is None else ball.measure,
         others=tuple(space.features[f].condition(free[f]) for f in others),
+        groups=context.groups,
+        _nearby=None if ball is None else Nearby(ball, space.names),
         _certify=partial(_certify, context, instance, target, features, found.status, widened, cheapest),
         _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
+        _origin=instance.origin,
     )
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
@@ -53,6 +54,7 @@ class Attribution(Result):
     status: Literal["complete", "limited", "incomplete"]
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -134,14 +136,15 @@ def attribute(context: Context, instance: Instance, limit: int | None, timeout: 
         status = "incomplete"
     return Attribution(
         label=context.labels[instance.label],
-        feature_names=context.space.names,
-        counts=tuple(counts[f] for f in range(context.space.n_features)),
+        feature_names=context.unit_names(sorted(cache.features)),
+        counts=tuple(counts[f] for f in sorted(cache.features)),
         n_abductive=n_abductive,
         n_contrastive=n_contrastive,
         instance=context.present(instance.row),
         status=status,
         stats=context.statistics(cache, start),
         constraints=context.constraints(range(len(context.cells.clauses))),
+        _origin=instance.origin,
     )
 
 

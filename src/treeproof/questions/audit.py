@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from treeproof.errors import InputError, MissingExtraError
+from treeproof.errors import InputError
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin, pandas
 from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
@@ -22,15 +23,15 @@ from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.coverage import locate_rows
 from treeproof.questions.parallel import run_parallel
-from treeproof.questions.result import Line, Result, Role, aligned, as_plain, lines_of
+from treeproof.questions.result import Line, Result, Role, WitnessResult, aligned, as_plain, lines_of
 from treeproof.search.minimal import abductive, contrastive
 
 _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AuditedRow(Result):
-    """What was proved about one row.
+class AuditedRow(WitnessResult):
+    """What was proved about one row; `row` is its label in the frame of rows, or else its number.
 
     `flips` tells whether a change of protected features alone can give another prediction: True (with a witness, in
     which no change can be left out), False (then `why` is an explanation without protected features) or None (timed
@@ -47,7 +48,7 @@ class AuditedRow(Result):
     (True, 'No', ('chest-pain',))
     """
 
-    row: int
+    row: Any = field()  # not the default of the results that have no number
     label: Label
     flips: bool | None
     witness: tuple[Value, ...] | None
@@ -58,6 +59,12 @@ class AuditedRow(Result):
     why: Abductive | None
     status: Literal["proved", "sound", "unknown"]
     stats: Statistics = field(compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def shown_input(self) -> tuple[Value, ...] | None:
+        """The witness."""
+        return self.witness
 
     @property
     def title(self) -> str:
@@ -200,10 +207,7 @@ class Audit(Result):
 
     def to_frame(self) -> Any:
         """Return one line per row as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("A frame needs pandas: pip install pandas.") from error
+        pd = pandas()
         return pd.DataFrame(
             {
                 "label": [row.label for row in self.rows],
@@ -214,8 +218,14 @@ class Audit(Result):
                 "explanation": pd.Series([row.why and row.why.feature_names for row in self.rows], dtype=object),
                 "status": [row.status for row in self.rows],
             },
-            index=pd.RangeIndex(self.n_rows, name="row"),
+            index=pd.Index([row.row for row in self.rows], name="row"),
         )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how many rows of each label flip; return the axes. See `treeproof.plots.audit`."""
+        from treeproof.show import plots
+
+        return plots.audit(self, ax)
 
 
 def audit(
@@ -227,7 +237,9 @@ def audit(
     timeout: float | None,
 ) -> Audit:
     """Audit every row, in threads, in the order of the rows."""
-    features = list(dict.fromkeys(context.features(protected)))
+    protected = list(protected) if isinstance(protected, Iterable) and not isinstance(protected, str) else protected
+    context.features(protected)
+    features = list(dict.fromkeys(context.unit(feature) for feature in protected))
     if not features:
         raise InputError("At least one protected feature must be given. Got none.")
     check_timeout(timeout)
@@ -240,7 +252,7 @@ def audit(
         progress="auditing" if progress else None,
         cancel=cancel.set,
     )
-    return Audit(context.names(features), tuple(rows))
+    return Audit(context.unit_names(features), tuple(rows))
 
 
 def _audit_row(
@@ -271,15 +283,16 @@ def _audit_row(
         why = make_abductive(context, instance, None, found, context.statistics(cache, start))
     done = not undecided and (change is None or change.status == "minimal") and (why is None or why.status == "minimal")
     return AuditedRow(
-        row=i,
+        row=i if instance.origin is None or instance.origin.name is None else instance.origin.name,
         label=context.labels[instance.label],
         flips=None if isinstance(answer, Unknown) else isinstance(answer, Refuted),
         witness=witness[0],
         witness_label=witness[1],
         changes=changes,
-        necessary=context.names(necessary),
-        undecided=context.names(undecided),
+        necessary=context.unit_names(necessary),
+        undecided=context.unit_names(undecided),
         why=why,
         status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
         stats=context.statistics(cache, start),
+        _origin=instance.origin,
     )

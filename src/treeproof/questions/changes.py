@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 
 from treeproof.model.columns import Label, Rows, Value
-from treeproof.questions.result import Line, Result, Scales, lines_of
+from treeproof.query.units import Group
+from treeproof.questions.result import Line, Scales, WitnessResult, beside_groups, lines_of
 from treeproof.space.space import Space
+from treeproof.space.wording import show_name
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """One feature's value before and after, as text.
+
+    A new value that would take many digits is written with fewer: one beside it, which the forest does not distinguish
+    from it. Then it is `rounded`.
 
     Examples
     --------
@@ -30,12 +35,13 @@ class Changed:
     name: str
     before: str
     after: str
+    rounded: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.before} -> {self.after}"
+        return f"{show_name(self.name)}: {self.before} -> {self.after}"
 
 
-class ChangeResult(Result):
+class ChangeResult(WitnessResult):
     """A result that shows an input with another label, if there is one: what changes, and what is proved about it."""
 
     __slots__ = ()
@@ -46,7 +52,13 @@ class ChangeResult(Result):
     changes: tuple[Changed, ...]
     target: Label | None
     instance: tuple[Value, ...]
+    groups: tuple[Group, ...]
     _scales: Scales | None
+
+    @property
+    def shown_input(self) -> tuple[Value, ...] | None:
+        """The witness."""
+        return self.witness
 
     @property
     def title(self) -> str:
@@ -58,11 +70,17 @@ class ChangeResult(Result):
     @property
     def lines(self) -> list[Line]:
         """The changes, and what is proved about them."""
-        return [*lines_of("change", self.changes), Line("proved" if self.decided else "open", self._claim())]
+        changes = beside_groups(self.changes, [change.name for change in self.changes], self.groups)
+        return [*lines_of("change", changes), Line("proved" if self.decided else "open", self._claim())]
 
     @abstractmethod
     def _claim(self) -> str:
         """Return what is proved, in sentences."""
+
+    @property
+    def _up_to_rounding(self) -> str:
+        """What must be said about distances, if a value is shown with fewer digits."""
+        return " up to rounding" if any(change.rounded for change in self.changes) else ""
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each change as an arrow on the scale of its feature; return the axes. See `treeproof.plots.changes`."""
@@ -78,21 +96,23 @@ def changes_between(
     written: Mapping[int, float] | None = None,
     *,
     readings: bool = False,
+    exact: bool = False,
 ) -> dict[int, Changed]:
     """Return what differs between two rows, by feature.
 
     `written` has numbers, by column of a numeric feature, as users write them and the model reads as those of `after`.
     Where the shortest such number is not the one that is written, that one is shown and, with `readings`, how the model
-    reads it.
+    reads it. Other numbers are rounded within their cell where they would take many digits, unless `exact`.
     """
     found = {}
     for f, feature in enumerate(space.features):
         columns = list(feature.columns)
         if np.array_equal(before[columns], after[columns], equal_nan=True):
             continue
-        shown = feature.show(after)
         number = (written or {}).get(columns[0])
+        value = feature.show(after)
+        shown = value if exact or number is not None else feature.show_briefly(after)
         if number is not None and number != float(space.forest.floats.shortest(number)):
             shown = f"{number!r}, which the model reads as {shown}" if readings else repr(number)
-        found[f] = Changed(feature.name, feature.show(before), shown)
+        found[f] = Changed(feature.name, feature.show(before), shown, number is None and shown != value)
     return found

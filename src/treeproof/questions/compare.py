@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treeproof.errors import InputError, TreeproofError
+from treeproof.model.frames import row_label
 from treeproof.model.rows import by_number
 from treeproof.query.context import check_timeout
 from treeproof.questions.abductive import Abductive
@@ -20,7 +21,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One row under both versions.
+    """One row under both versions; `row` is its label in the frame of rows, or else its number.
 
     `difference` is ``"label"`` (another prediction), ``"reason"`` (the same prediction, but the features of the old
     explanation are not a minimal one in the new version), ``"same"``, or ``"unknown"`` (the same prediction, and
@@ -37,7 +38,7 @@ class ComparedRow:
     ('reason', ('chest-pain',), True)
     """
 
-    row: int
+    row: Any
     difference: Difference
     old: Abductive
     new: Abductive
@@ -176,9 +177,17 @@ def compare(
 
     before, now = (model if isinstance(model, Explainer) else Explainer(model) for model in (old, new))
     names = set(now.space.names)
+    if set(before.groups) != set(now.groups):
+        raise InputError(
+            "Both explainers must have the same groups, or their explanations cannot be compared. Got "
+            f"{', '.join(map(str, before.groups)) or 'none'}, and {', '.join(map(str, now.groups)) or 'none'}."
+        )
+    names |= {group.name for group in now.groups}
 
     def one(task: tuple[int, Any]) -> ComparedRow:
-        row, x = task
+        i, x = task
+        name = row_label(x)
+        row = i if name is None else name
         try:
             first = before.abductive(x, timeout=timeout)
             kept = [name for name in first.feature_names if name in names]

@@ -14,11 +14,13 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import as_float
+from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify_change
 from treeproof.query.cache import Cache
 from treeproof.query.context import Context, Instance, deadline_after
-from treeproof.query.oracle import Entailed, Refuted
+from treeproof.query.oracle import Cancel, Entailed, Refuted
 from treeproof.query.tally import Statistics
+from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.costs import FeatureCosts
 from treeproof.questions.moves import Moves, make_moves
@@ -34,6 +36,7 @@ from treeproof.questions.result import (
     no_less,
     perhaps_less,
     plain_costs,
+    these_of_all,
 )
 from treeproof.search.closest import closest
 from treeproof.search.diverse import different_changes
@@ -56,6 +59,9 @@ class Contrastive(ChangeResult):
     `distance` is how far the witness is from the instance, rounded to a float; None unless requested. `closest` says
     that it is proved: no other values of the same features, within the limits, give the asked-for label at a smaller
     distance.
+
+    `groups` are those of the explainer, if it has any: their features may change together and count as one. Then
+    `feature_names` has the name of a group, and `features` and `changes` are those of it that the witness changes.
 
     Examples
     --------
@@ -84,8 +90,10 @@ class Contrastive(ChangeResult):
     limits: tuple[str, ...] = ()
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
+    groups: tuple[Group, ...] = ()
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
     _scales: Scales | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, timeout: float | None = None) -> Any:
         """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
@@ -94,6 +102,11 @@ class Contrastive(ChangeResult):
         ``"minimum"``, that no smaller or cheaper set does; not that no closer values do.
         """
         return certified(self._certify, timeout)
+
+    @property
+    def size(self) -> int:
+        """How many features there are; a group counts as one."""
+        return len(self.feature_names)
 
     @property
     def decided(self) -> bool:
@@ -107,9 +120,8 @@ class Contrastive(ChangeResult):
             return f"Proved: no input of the space gives {other}{limits}."
         if self.status == "unknown":
             return f"Not decided: timed out before finding whether any input gives {other}{limits}."
-        one = len(self.features) == 1
-        these = f"{'this 1' if one else f'these {len(self.features)}'} of {self.n_features} features"
-        are = f"changing {these}{at_cost(self.cost)} suffices"
+        one = self.size == 1
+        are = f"changing {these_of_all(self)}{at_cost(self.cost)} suffices"
         within = f" Limits: {', '.join(self.limits)}." if self.limits else ""
         if self.status == "sound":
             return f"Proved: {are}. Timed out; may not be minimal.{within}"
@@ -117,7 +129,8 @@ class Contrastive(ChangeResult):
         minimal = no_less(self) or f"{'it cannot' if one else 'none of them can'} be left out"
         end = perhaps_less(self) + end
         if self.closest:
-            return f"Proved: {are}; {minimal}, and no closer {'value does' if one else 'values do'}.{end}"
+            closer = f"no closer {'value does' if len(self.features) == 1 else 'values do'}"
+            return f"Proved: {are}; {minimal}, and{self._up_to_rounding} {closer}.{end}"
         late = "" if self.distance is None else " Timed out; closer values may exist."
         return f"Proved: {are}; {minimal}.{late}{end}"
 
@@ -134,6 +147,7 @@ def find_change(
     distance: Distance | None,
     timeout: float | None,
     costs: FeatureCosts | None = None,
+    cancel: Cancel | None = None,
 ) -> Contrastive:
     """Return a subset-minimal set of features whose change reaches the target, by deletion in the given order.
 
@@ -141,7 +155,7 @@ def find_change(
     """
     _check_distance(distance)
     start = time.perf_counter()
-    cache = _cache(context, moves, target, timeout)
+    cache = _cache(context, moves, target, timeout, cancel)
     answer = cache.ask(frozenset())
     if not isinstance(answer, Refuted):
         status: Literal["impossible", "unknown"] = "impossible" if isinstance(answer, Entailed) else "unknown"
@@ -150,9 +164,12 @@ def find_change(
         found = contrastive(cache, ordering, answer)
         return _finish(context, moves, target, cache, found, distance, start)
     minimum = minimum_contrastive(cache, ordering, costs.units, answer)
-    cheapest = Cheapest(costs.stated_units, tuple(reason.features for reason in minimum.others))
+    cheapest = Cheapest(
+        costs.by_feature(context.units), tuple(context.units.features(reason.features) for reason in minimum.others)
+    )
     result = _finish(context, moves, target, cache, minimum.found, distance, start, cheapest)
-    return replace(result, cost=costs.total(result.features), lower_bound=minimum.bound * costs.unit)
+    cost = costs.total(context.units.touched(result.features))
+    return replace(result, cost=cost, lower_bound=minimum.bound * costs.unit)
 
 
 def find_changes(
@@ -188,6 +205,7 @@ def find_changes(
         target=context.label_of(target),
         limits=moves.words,
         stats=context.statistics(cache, start),
+        _origin=moves.instance.origin,
     )
 
 
@@ -204,13 +222,16 @@ def make_contrastive(
 ) -> Contrastive:
     """Return what was found as a result; `distance` is that of the witness, if it was asked for."""
     moves = moves or make_moves(context, instance)
-    features = tuple(sorted(found.features)) if isinstance(found, Change) else ()
+    units = sorted(found.features) if isinstance(found, Change) else []
     reached = moves.reach(found.witness) if isinstance(found, Change) else None
     if isinstance(found, Change) and distance is not None and sum(moves.distances(found.witness)) != distance:
         raise InternalError(f"The witness {found.witness} is not at the distance {distance}; please report this.")
+    features = context.units.sorted(reached.changes) if reached else ()
+    if context.units.touched(features) != frozenset(units):
+        raise InternalError(f"The witness of a change of {units} changes {features}; please report this.")
     return Contrastive(
         features=features,
-        feature_names=context.names(features),
+        feature_names=context.unit_names(units),
         label=context.labels[instance.label],
         witness=reached.values if reached else None,
         witness_label=reached.label if reached else None,
@@ -223,12 +244,14 @@ def make_contrastive(
         distance=None if distance is None else as_float(distance),
         closest=is_closest,
         limits=moves.words,
+        groups=context.groups,
         _certify=partial(_certify, moves, found, target, cheapest)
-        if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.words
+        if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.has_limits
         else None,
         _scales=Scales(
             tuple(context.space.features[f] for f in features), context.forest.columns, context.forest.floats
         ),
+        _origin=instance.origin,
     )
 
 
@@ -241,7 +264,7 @@ def _certify(
         context,
         instance,
         context.claim(instance, target),
-        found.features,
+        context.units.features(found.features),
         witness,
         cheapest=cheapest if found.status == "minimum" else None,
         deadline=deadline_after(timeout),
@@ -253,8 +276,8 @@ def _check_distance(distance: Any) -> None:
         raise InputError(f"The 'distance' parameter must be 'l1' or None. Got {distance!r} instead.")
 
 
-def _cache(context: Context, moves: Moves, target: Any, timeout: float | None) -> Cache:
-    return context.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
+def _cache(context: Context, moves: Moves, target: Any, timeout: float | None, cancel: Cancel | None = None) -> Cache:
+    return context.cache(moves.instance, context.claim(moves.instance, target), timeout, cancel, moves.free)
 
 
 def _finish(
@@ -271,15 +294,21 @@ def _finish(
     if distance is None:
         stats = context.statistics(cache, start)
         return make_contrastive(context, moves.instance, target, found, stats, moves, cheapest=cheapest)
-    # A witness of a minimal change leaves no feature of it as it was.
-    costs, unit = moves.costs(found.features, stay=False)
-    nearest = closest(cache, costs, found.witness)
-    found = replace(found, witness=nearest.witness)
-    is_closest = nearest.proved and found.status != "sound"
+    # A witness of a minimal change leaves no feature of it as it was, though perhaps some of a group.
+    changed, grouped = context.units.features(found.features), bool(context.units.groups)
+    is_closest = False
+    try:
+        costs, unit = moves.costs(changed, stay=grouped, deadline=cache.deadline)
+    except TimeoutError:
+        far = sum(moves.distances(found.witness), Fraction(0))
+    else:
+        nearest = closest(cache, costs, found.witness)
+        # A set that is not minimal may lose a group that the closest witness leaves as it was.
+        found = replace(found, witness=nearest.witness, features=cache.differences(nearest.witness))
+        far = nearest.cost * unit
+        is_closest = nearest.proved and found.status != "sound"
     stats = context.statistics(cache, start)
-    return make_contrastive(
-        context, moves.instance, target, found, stats, moves, nearest.cost * unit, is_closest, cheapest
-    )
+    return make_contrastive(context, moves.instance, target, found, stats, moves, far, is_closest, cheapest)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -310,6 +339,7 @@ class Contrastives(Result, Sequence[Contrastive]):
     target: Label | None
     limits: tuple[str, ...]
     stats: Statistics = field(compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.changes)

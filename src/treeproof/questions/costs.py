@@ -13,20 +13,20 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.query.context import Context
+from treeproof.query.units import Units
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureCosts:
-    """The cost of every feature in whole units, exactly; `stated` says that the user gave them; otherwise each is 1."""
+    """The cost of every feature or group in whole units, exactly; `stated`: the user gave them; otherwise each is 1."""
 
     units: Mapping[int, int]
     unit: Fraction
     stated: bool
 
-    @property
-    def stated_units(self) -> list[int] | None:
-        """The cost of every feature in whole units, in the order of the features; None if none was stated."""
-        return [self.units[f] for f in sorted(self.units)] if self.stated else None
+    def by_feature(self, units: Units) -> list[int] | None:
+        """Return the cost of every feature, or of the group it is in, in whole units; None if none was stated."""
+        return [self.units[unit] for unit in units.of] if self.stated else None
 
     def total(self, features: Iterable[int]) -> Fraction | None:
         """Return what features cost together, if costs were stated."""
@@ -42,17 +42,13 @@ def make_costs(
             "'prefer' must not be combined with minimum=True, which ignores it. State what features cost with cost=."
         )
     if cost is None:
-        return (
-            FeatureCosts(dict.fromkeys(range(context.space.n_features), 1), Fraction(1), stated=False)
-            if minimum
-            else None
-        )
+        return FeatureCosts(dict.fromkeys(context.units.members, 1), Fraction(1), stated=False) if minimum else None
     if not minimum:
         raise InputError("'cost' requires minimum=True, which finds the cheapest set. Pass both, or leave out 'cost'.")
     if not isinstance(cost, Mapping):
         raise InputError(f"The 'cost' parameter must map features to numbers, as in {{'age': 2}}. Got {cost!r}.")
-    exact = dict.fromkeys(range(context.space.n_features), Fraction(1))
-    given = {context.space.index(feature): _exact(feature, value) for feature, value in cost.items()}
+    exact = dict.fromkeys(context.units.members, Fraction(1))
+    given = {context.unit(feature): _exact(feature, value) for feature, value in cost.items()}
     if len(given) < len(cost):
         raise InputError(f"The 'cost' parameter must name each feature once. Got {list(cost)}.")
     exact.update(given)

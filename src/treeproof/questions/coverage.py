@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treeproof.errors import InputError
@@ -67,13 +67,14 @@ def locate_rows(context: Context, X: Any) -> list[Instance]:
     """Return the cells of the user's rows; InputError if one is outside the space."""
     found = []
     known: dict[bytes, Instance] = {}  # many data sets have duplicate rows
+    origins = context.origins(X)
     for i, row in enumerate(as_rows(X, context.forest.columns, context.forest.floats)):
         instance = known.get(row.tobytes())
         if instance is None:
             try:
                 instance = known.setdefault(row.tobytes(), context.locate(row))
             except InputError as error:
-                error.row = i
+                error.row = i if origins[i].name is None else origins[i].name
                 raise
-        found.append(instance)
+        found.append(replace(instance, origin=origins[i]))
     return found

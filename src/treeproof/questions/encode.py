@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from treeproof.errors import InputError
 from treeproof.oracles import make_oracle
-from treeproof.oracles.sat import SatOracle, to_dimacs
-from treeproof.oracles.smt import SmtOracle, to_smtlib
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Query, fix
 from treeproof.space.domains import Domain
@@ -31,10 +29,14 @@ def encode(
         return str(space.features[feature].condition(domain))
 
     if format == "dimacs":
+        from treeproof.oracles.sat import SatOracle, to_dimacs  # slow to import
+
         sat = make_oracle("sat", context.cells, **options)
         assert isinstance(sat, SatOracle)
         return to_dimacs(sat, query, space.names, describe)
     if format == "smtlib":
+        from treeproof.oracles.smt import SmtOracle, to_smtlib
+
         smt = make_oracle("smt", context.cells, **options)
         assert isinstance(smt, SmtOracle)
         return to_smtlib(smt, query, space.names, describe)

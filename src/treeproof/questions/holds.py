@@ -9,15 +9,29 @@ from fractions import Fraction
 from typing import Any
 
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Entailed, Refuted, Stays
 from treeproof.query.tally import Statistics
-from treeproof.questions.result import Line, Result, Role, as_plain, plain_within, under, unless_moved, within_words
+from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.result import (
+    Line,
+    Role,
+    WitnessResult,
+    as_plain,
+    lines_of,
+    plain_within,
+    under,
+    unless_moved,
+    within_words,
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verdict(Result):
+class Verdict(WitnessResult):
     """Whether a set of features forces the prediction: `holds` is True, False (with a witness) or None (timed out).
+
+    `changes` is how the witness differs from the row, as text.
 
     With `within`, that is about the inputs whose other features move by no more than this part of their scale; `scale`
     says what that is.
@@ -32,6 +46,9 @@ class Verdict(Result):
     >>> verdict = tp.Explainer(forest).holds(patient, ["chest-pain"])
     >>> verdict.holds, verdict.witness, verdict.witness_label
     (False, (0.5, 0.0, 1.0, 70.0), 'No')
+    >>> print(verdict)
+    Refuted: with this 1 feature kept, the prediction becomes No, if
+      blocked-arteries: 1 -> 0.5
     """
 
     holds: bool | None
@@ -44,6 +61,13 @@ class Verdict(Result):
     constraints: tuple[str, ...] = ()
     within: Fraction | None = None
     scale: str | None = None
+    changes: tuple[Changed, ...] = ()
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def shown_input(self) -> tuple[Value, ...] | None:
+        """The witness."""
+        return self.witness
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -64,12 +88,13 @@ class Verdict(Result):
         )
         if self.within is not None:
             kept += f" and the others {within_words(self.within).replace('its scale', 'their scale')}"
-        return f"Refuted: {kept}, {list(self.witness or ())} is {self.witness_label}."
+        return f"Refuted: {kept}, the prediction becomes {self.witness_label}, if"
 
     @property
     def lines(self) -> list[Line]:
-        """What the scale is, if the verdict is about the inputs near a row."""
-        return [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
+        """How the witness differs, and what the scale is, if the verdict is about the inputs near a row."""
+        scale = [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
+        return [*lines_of("change", self.changes), *scale]
 
     @property
     def title_role(self) -> Role:
@@ -90,9 +115,16 @@ def judge(context: Context, instance: Instance, features: Iterable[str | int], t
     """Decide whether the values of these features alone force the prediction."""
     start = time.perf_counter()
     fixed = frozenset(context.features(features))
-    cache = context.cache(instance, Stays(instance.label), timeout)
+    cache = context.plain.cache(instance, Stays(instance.label), timeout)
     answer = cache.ask(fixed)
-    witness, other = context.witness(instance.row, answer) if isinstance(answer, Refuted) else (None, None)
+    witness, other = None, None
+    changes: tuple[Changed, ...] = ()
+    if isinstance(answer, Refuted):
+        point, label = context.nearer(instance, answer, cache.deadline)
+        row = context.space.row(point, near=instance.row)
+        witness, other = context.evaluated(row, label)
+        between = changes_between(context.space, instance.row, row, exact=instance.ball is not None)
+        changes = tuple(between.values())
     return Verdict(
         holds=None if not isinstance(answer, Entailed | Refuted) else isinstance(answer, Entailed),
         features=tuple(sorted(fixed)),
@@ -104,4 +136,6 @@ def judge(context: Context, instance: Instance, features: Iterable[str | int], t
         constraints=context.constraints(answer.clauses) if isinstance(answer, Entailed) else (),
         within=None if instance.ball is None else instance.ball.radius,
         scale=None if instance.ball is None else instance.ball.measure,
+        changes=changes,
+        _origin=instance.origin,
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Stays
 from treeproof.query.tally import Statistics
@@ -18,12 +19,15 @@ from treeproof.questions.result import (
     Result,
     Scales,
     as_plain,
-    but_missing,
     lines_of,
     near_ties,
+    not_widened,
+    remark_lines,
+    rule_frame,
     under,
 )
-from treeproof.search.inflation import widen
+from treeproof.search.inflation import widen, widen_values
+from treeproof.search.minimal import abductive
 from treeproof.search.most_general import most_general
 from treeproof.space.conditions import Condition
 
@@ -45,10 +49,11 @@ class MostGeneral(Result):
     >>> forest, patient = tp.examples.heart_disease()
     >>> print(tp.Explainer(forest).most_general(patient, [patient, [1, 1, 1, 80], [1, 0, 0, 80]]))
     Yes, whenever
-      blocked-arteries >= 0.50000006
-      chest-pain >= 0.50000006
+      blocked-arteries > 0.5
+      chest-pain > 0.5
     Proved: whatever satisfies this gets the label Yes. It covers 2 of 3 rows (66.7%); no rule around this row that
     forces the label covers more, and no condition can be widened.
+    Numbers are compared as the model reads them: as float32.
     """
 
     features: tuple[int, ...]
@@ -64,6 +69,7 @@ class MostGeneral(Result):
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def title(self) -> str:
@@ -73,7 +79,8 @@ class MostGeneral(Result):
     @property
     def lines(self) -> list[Line]:
         """The conditions, and what is proved about them."""
-        return [*lines_of("condition", self.rule), Line("proved" if self.decided else "open", self._claim())]
+        claim = Line("proved" if self.decided else "open", self._claim())
+        return [*lines_of("condition", self.rule), claim, *remark_lines(self.rule)]
 
     @property
     def decided(self) -> bool:
@@ -87,7 +94,7 @@ class MostGeneral(Result):
         proved += "no rule around this row that forces the label covers more"
         if self.status == "sound":
             proved += f" than {self.bound}"
-        proved += f", and no condition can be widened{but_missing(self.rule)}." if self.widest else "."
+        proved += f"{not_widened(self.rule)}." if self.widest else "."
         if self.status == "sound" or not self.widest:
             proved += " Timed out."
         return f"{proved}{near_ties(self.stats)}{under(self.constraints)}"
@@ -95,6 +102,10 @@ class MostGeneral(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
         return {"kind": "most general", **as_plain(self), "coverage": self.coverage.to_dict()}
+
+    def to_frame(self) -> Any:
+        """Return one line for each condition as a pandas frame, as `Abductive.to_frame` does."""
+        return rule_frame(self.rule)
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
@@ -107,15 +118,24 @@ class MostGeneral(Result):
 
 
 def generalise(context: Context, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:
-    """Return the rule around the instance that covers the most rows, widened in the given order."""
+    """Return the rule around the instance that covers the most rows, widened in the given order.
+
+    The search begins with the widened explanation, so that no deadline makes the rule cover less than that does.
+    """
     start, deadline = time.perf_counter(), deadline_after(timeout)
-    cache = context.cache(instance, Stays(instance.label), None if timeout is None else _SEARCHING * timeout)
+    searching = deadline_after(None if timeout is None else _SEARCHING * timeout)
+    cache = context.cache(instance, Stays(instance.label), timeout)
     rows = locate_rows(context, X)
+    why = abductive(cache, ordering)
+    known = widen_values(cache, why.features, ordering)
+    known = replace(known, clauses=known.clauses | why.clauses)
     same = Counter(row.point for row in rows if row.label == instance.label)
     others = Counter(row.point for row in rows if row.label != instance.label)
-    found = most_general(cache, same, others)
+    cache.deadline = searching
+    found = most_general(cache, same, others, known)
     cache.deadline = deadline
-    widened = widen(cache, found.domains, ordering)
+    is_known = found.domains == known.domains
+    widened = known if is_known and known.widest else widen(cache, found.domains, ordering)
     domains, space = widened.domains, context.space
     features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
     covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))
@@ -123,7 +143,7 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
         features=features,
         feature_names=context.names(features),
         label=context.labels[instance.label],
-        rule=tuple(space.features[f].condition(domains[f]) for f in features),
+        rule=tuple(space.features[f].condition(domains[f], instance.row) for f in features),
         coverage=Coverage(covered, len(rows)),
         bound=found.bound,
         instance=context.present(instance.row),
@@ -133,4 +153,5 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
         stats=context.statistics(cache, start),
         constraints=context.constraints(found.clauses | widened.clauses),
         _scales=Scales(tuple(space.features[f] for f in features), context.forest.columns, context.forest.floats),
+        _origin=instance.origin,
     )

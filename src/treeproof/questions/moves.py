@@ -11,16 +11,19 @@ Distances are exact: whole multiples of one small unit.
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
-from treeproof.model.columns import LEAF, Label, Rows, Value
+from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Refuted
@@ -60,6 +63,11 @@ class Moves:
     kept: frozenset[int] = frozenset()
     usual: tuple[Fraction, ...] | None = None
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether the user gave limits beyond the ball of the instance."""
+        return len(self.words) > (self.instance.ball is not None)
+
     def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
         """Return the closest row in these cells within the limits, and how its limited numbers are written.
 
@@ -69,16 +77,20 @@ class Moves:
         limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
         return Region(space, limits).row(point, near=self.instance.row)
 
-    def costs(self, features: Iterable[int], *, stay: bool) -> tuple[CellCosts, Fraction]:
+    def costs(
+        self, features: Iterable[int], *, stay: bool, deadline: float | None = None
+    ) -> tuple[CellCosts, Fraction]:
         """Return the distances of each cell that these features may take, in whole units, and the unit.
 
-        `stay` says whether a feature may stay in its own cell, at no cost.
+        `stay` says whether a feature may stay in its own cell, at no cost. TimeoutError at the deadline.
         """
         chosen = sorted(features)
         scales = {f: self.scale(f) for f in chosen}
         common = math.lcm(*(scale.numerator for scale in scales.values()))
         costs = {}
         for f in chosen:
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError
             own = self.instance.point[f]
             weight = scales[f].denominator * (common // scales[f].numerator)
             units = self._units(f)
@@ -87,6 +99,21 @@ class Moves:
             if stay:
                 costs[f][own] = 0
         return costs, Fraction(1, common * self._fine)
+
+    @property
+    def beside(self) -> Moves:
+        """Moves with few cells of each feature: its own and, of the others that it may take, a closest one."""
+        near = []
+        for f, (domain, own) in enumerate(zip(self.free, self.instance.point, strict=True)):
+            feature = self.context.space.features[f]
+            if isinstance(feature, NumericFeature) and own != feature.missing_cell:
+                # The next number on either side may be behind the cell of missing values.
+                missing = () if feature.missing_cell is None else (feature.missing_cell,)
+                cells = {cell for cell in (*range(own - 2, own + 3), *missing) if cell in domain}
+            else:  # all are equally far
+                cells = {own, *itertools.islice((cell for cell in domain if cell != own), 1)}
+            near.append(frozenset(cells))
+        return replace(self, free=tuple(near))
 
     def _units(self, f: int) -> Mapping[int, int | None]:
         """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine.
@@ -123,7 +150,7 @@ class Moves:
         context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = context.evaluated(row, answer.label)
-        changes = changes_between(context.space, before, row, written)
+        changes = changes_between(context.space, before, row, written, exact=self.instance.ball is not None)
         for f in changes:
             if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(
@@ -183,7 +210,11 @@ def make_moves(
     domains = Region(space, bounds.values()).domains(instance.free or context.cells.full)
     free, words = [], []
     for f, feature in enumerate(space.features):
-        cells, own = frozenset(domains[f]), point[f]
+        own = point[f]
+        if f not in kept and f not in ways and f not in bounds and isinstance(domains[f], range) and own in domains[f]:
+            free.append(domains[f])
+            continue
+        cells = frozenset(domains[f])
         if f in kept:
             cells = frozenset()
             words.append(f"{feature.name} fixed")
@@ -289,17 +320,21 @@ def _scale(context: Context, f: int, given: Any) -> Fraction:
     return exact_number(given)
 
 
+_SPANS: WeakKeyDictionary[Context, dict[int, Fraction]] = WeakKeyDictionary()  # by feature; each takes all nodes
+
+
 def span(context: Context, f: int) -> Fraction:
     """Return the difference between the forest's first and last cut of a feature; 1 if it has fewer than two cuts."""
-    feature = context.space.features[f]
-    if not isinstance(feature, NumericFeature):
-        return Fraction(1)
-    first, last = _cuts(context.forest, feature)
-    return Fraction(last) - Fraction(first) or Fraction(1)
+    known = _SPANS.setdefault(context, {})
+    if f not in known:
+        feature = context.space.features[f]
+        first, last = _cuts(context.forest, feature) if isinstance(feature, NumericFeature) else (0.0, 0.0)
+        known[f] = Fraction(last) - Fraction(first) or Fraction(1)
+    return known[f]
 
 
 def _cuts(forest: Forest, feature: NumericFeature) -> Interval:
-    cuts = forest.threshold[(forest.feature == feature.column) & (forest.feature != LEAF)]
+    cuts = forest.threshold[forest.splits_of(feature.column)]
     cuts = cuts[np.abs(cuts) < forest.floats.largest]
     if len(cuts) == 0:
         return 0.0, 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -26,12 +27,15 @@ SPAN = "the span of the forest's cuts"
 def make_ball(
     context: Context, within: Any, scale: Mapping[str | int, Any] | None, spreads: tuple[Fraction, ...] | None
 ) -> Ball | None:
-    """Return how far features may move, by `within` times their scale; None if `within` is.
+    """Return how far features may move, by `within` times their scale; None if `within` is."""
+    return None if within is None else replace(make_scales(context, scale, spreads), radius=_radius(within))
+
+
+def make_scales(context: Context, scale: Mapping[str | int, Any] | None, spreads: tuple[Fraction, ...] | None) -> Ball:
+    """Return the features' scales as those of a ball of radius 0.
 
     A scale is the user's, or else the `spreads`, those of data, or else the span of the forest's cuts.
     """
-    if within is None:
-        return None
     given = given_scales(context, scale)
     features = range(context.space.n_features)
     usual = [span(context, f) for f in features] if spreads is None else spreads
@@ -41,7 +45,7 @@ def make_ball(
         measure = f"as given for {names}" + ("" if len(given) == len(features) else f", otherwise {measure}")
     if any(not isinstance(f, NumericFeature) or f.missing_cell is not None for f in context.space.features):
         measure += "; named and missing values are 1 apart"
-    return Ball(_radius(within), tuple(given.get(f, usual[f]) for f in features), measure)
+    return Ball(Fraction(0), tuple(given.get(f, usual[f]) for f in features), measure)
 
 
 def _radius(within: Any) -> Fraction:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Literal
 
@@ -12,6 +13,7 @@ from treeproof.errors import InputError
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted
 from treeproof.questions.moves import Moves
+from treeproof.questions.result import digits
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
 from treeproof.search.minimal import contrastive
 from treeproof.search.minimum import minimum_contrastive
@@ -26,9 +28,9 @@ class Norm(ABC):
     meaning: str
     """What the distance is, in words."""
 
-    def costs(self, moves: Moves) -> tuple[CellCosts, Fraction]:
-        """Return the distance of each cell of each feature, in whole units, and the unit."""
-        return moves.costs(range(len(moves.free)), stay=True)
+    def costs(self, moves: Moves, deadline: float | None = None) -> tuple[CellCosts, Fraction]:
+        """Return the distance of each cell of each feature, in whole units, and the unit; TimeoutError if late."""
+        return moves.costs(range(len(moves.free)), stay=True, deadline=deadline)
 
     @abstractmethod
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
@@ -40,11 +42,11 @@ class Norm(ABC):
 
     def below(self, distance: Fraction, n_features: int) -> str:
         """Return which inputs are nearer than a distance, in words."""
-        return f"at a distance below {_text(distance, ROUND_FLOOR)}"
+        return f"at a distance below {digits(distance, ROUND_FLOOR)}"
 
     def reached(self, distance: Fraction) -> str:
         """Return how far an input is, in words."""
-        return f"is within {_text(distance, ROUND_CEILING)}"
+        return f"is within {digits(distance, ROUND_CEILING)}"
 
     @property
     def remark(self) -> str:
@@ -58,6 +60,8 @@ class _Largest(Norm):
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip, of which no change can be left out."""
         found = closest_maximum(cache, costs, answer)
+        if cache.deadline is not None and time.monotonic() > cache.deadline:
+            return found
         near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
         free = [as_domain(cells, cache.forest.ordered[f]) for f, cells in enumerate(near)]
         inside = Cache(cache.forest, cache.oracle, cache.point, cache.claim, cache.deadline, free=free)
@@ -89,7 +93,7 @@ class _Sum(Norm):
 class _Count(Norm):
     meaning = "the number of changed features"
 
-    def costs(self, moves: Moves) -> tuple[CellCosts, Fraction]:
+    def costs(self, moves: Moves, deadline: float | None = None) -> tuple[CellCosts, Fraction]:
         """Return 1 for every cell but the row's own; InputError for a scale, which has no meaning here."""
         if moves.scales:
             raise InputError("'scale' has no meaning for norm='l0', which counts changed features. Leave it out.")
@@ -120,9 +124,3 @@ class _Count(Norm):
 
 
 NORMS: Mapping[NormName, Norm] = {"linf": _Largest(), "l1": _Sum(), "l0": _Count()}
-
-
-def _text(value: Fraction, rounding: str) -> str:
-    """Return the value with six digits, rounded in the given direction."""
-    digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{digits.normalize():f}" if -6 < digits.adjusted() < 12 else str(digits)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treeproof.errors import InputError
+from treeproof.questions.waiting import waiting
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -85,6 +86,11 @@ def track(items: Iterable[Result], total: int | None, text: str | None, console:
     if text is None:
         yield from items
         return
+    with waiting(None):
+        yield from _drawn(items, total, text, console)
+
+
+def _drawn(items: Iterable[Result], total: int | None, text: str, console: Any) -> Iterator[Result]:
     try:
         from rich import progress as shown
         from rich.console import Console

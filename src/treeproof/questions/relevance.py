@@ -10,10 +10,12 @@ from typing import Any, Literal
 
 from treeproof.errors import UnsupportedQueryError
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, certify, certify_change
 from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Refuted, Stays, fix
 from treeproof.query.tally import Statistics
+from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.result import Line, Result, as_plain, lines_of, near_ties, under
 from treeproof.search.relevance import Relevances, find_relevances
@@ -27,7 +29,8 @@ class FeatureRelevance:
 
     `grade` is ``"necessary"`` (in every abductive explanation: the `witness` has another label and differs from the
     instance in this feature alone, by `change`), ``"relevant"`` (in some but not in every one: the features of one are
-    the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (timed out).
+    the `explanation`), ``"irrelevant"`` (in none) or ``"unknown"`` (timed out). If it is a group of features, `feature`
+    is the first of them, and `change` has those that change.
 
     Examples
     --------
@@ -73,7 +76,9 @@ class Relevance(Result):
     n_features: int
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
     _certify: Callable[[str | int, float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, feature: str | int, timeout: float | None = None) -> Any:
         """Return a `Certificate` that a feature matters: of an explanation that has it, or of a change of it alone.
@@ -88,6 +93,8 @@ class Relevance(Result):
         >>> print(tp.Explainer(forest).relevance(patient).certificate("chest-pain").check())
         Checked: a change of chest-pain alone gives the label No (1 closed box).
           chest-pain: 1 -> 0.5
+        Row: blocked-arteries = 1, good-blood-circulation = 0, chest-pain = 1, weight = 70
+        Model: ..., the most votes of 3 trees
         """
         if self._certify is None:
             raise UnsupportedQueryError("A certificate needs the explainer's own result, not a copy. Ask for it there.")
@@ -141,7 +148,8 @@ class Relevance(Result):
 
     def _claim(self) -> str:
         every, some, none = len(self.necessary), len(self.relevant), len(self.irrelevant)
-        known = f"in every explanation {every} of {self.n_features} features, in some {some}, in none {none}"
+        all_of = f"{len(self.grades)} {'features or groups' if self.groups else 'features'}"
+        known = f"in every explanation {every} of {all_of}, in some {some}, in none {none}"
         late = f" Timed out before {len(self.unknown)} of them were decided." if self.unknown else ""
         return f"Proved: {known}.{late}{under(self.constraints)}{near_ties(self.stats)}"
 
@@ -149,13 +157,19 @@ class Relevance(Result):
         """Return the result as plain data, ready for JSON."""
         return {"kind": "relevance", **as_plain(self)}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which features matter, and what shows it; return the axes. See `treeproof.plots.relevance`."""
+        from treeproof.show import plots
+
+        return plots.relevance(self, ax)
+
 
 def grade(context: Context, instance: Instance, timeout: float | None) -> Relevance:
     """Return for every feature whether it is in every, in some or in no abductive explanation."""
     start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout)
     found = find_relevances(cache, context.order("importance", ()))
-    grades = tuple(_grade(context, instance, found, f) for f in range(context.space.n_features))
+    grades = tuple(_grade(context, instance, found, f) for f in sorted(cache.features))
     return Relevance(
         label=context.labels[instance.label],
         grades=grades,
@@ -164,32 +178,38 @@ def grade(context: Context, instance: Instance, timeout: float | None) -> Releva
         n_features=context.space.n_features,
         stats=context.statistics(cache, start),
         constraints=context.constraints(range(len(context.cells.clauses))),
+        groups=context.groups,
         _certify=partial(_certify, context, instance, found),
+        _origin=instance.origin,
     )
 
 
 def _certify(
     context: Context, instance: Instance, found: Relevances, feature: str | int, timeout: float | None
 ) -> Certificate:
-    f, claim, deadline = context.space.index(feature), Stays(instance.label), deadline_after(timeout)
+    f, claim, deadline = context.unit(feature), Stays(instance.label), deadline_after(timeout)
     if f in found.necessary:
         witness = context.space.row(found.necessary[f].witness, near=instance.row)
-        return certify_change(context, instance, claim, [f], witness, deadline=deadline)
+        return certify_change(context, instance, claim, context.units.members[f], witness, deadline=deadline)
     if f in found.relevant:
-        domains = fix(context.cells, instance.point, found.relevant[f])
-        kept = {g: domains[g] for g in found.relevant[f]}
+        features = context.units.features(found.relevant[f])
+        domains = fix(context.cells, instance.point, features)
+        kept = {g: domains[g] for g in features}
         return certify(context, instance, claim, kept, minimal=True, deadline=deadline)
+    (name,) = context.unit_names([f])
     raise UnsupportedQueryError(
-        f"There is a certificate for a necessary or relevant feature. {context.space.names[f]} is neither, or unknown."
+        f"There is a certificate for a necessary or relevant feature. {name} is neither, or unknown."
     )
 
 
 def _grade(context: Context, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:
-    name = context.space.names[f]
+    (name,) = context.unit_names([f])
     if f in found.necessary:
         return _necessary(context, instance, found.necessary[f], f)
     if f in found.relevant:
-        return FeatureRelevance(f, name, "relevant", explanation=tuple(sorted(found.relevant[f])))
+        return FeatureRelevance(
+            f, name, "relevant", explanation=tuple(sorted(context.units.features(found.relevant[f])))
+        )
     return FeatureRelevance(f, name, "irrelevant" if f in found.irrelevant else "unknown")
 
 
@@ -197,4 +217,11 @@ def _necessary(context: Context, instance: Instance, answer: Refuted, f: int) ->
     space = context.space
     witness, label = context.witness(instance.row, answer)
     changes = changes_between(space, instance.row, space.row(answer.witness, near=instance.row))
-    return FeatureRelevance(f, space.names[f], "necessary", None, witness, label, changes[f])
+    (name,) = context.unit_names([f])
+    if name == space.names[f]:
+        return FeatureRelevance(f, name, "necessary", None, witness, label, changes[f])
+    before, after = (
+        ", ".join(f"{change.name} {getattr(change, which)}" for change in changes.values())
+        for which in ("before", "after")
+    )
+    return FeatureRelevance(f, name, "necessary", None, witness, label, Changed(name, before, after))

@@ -5,18 +5,23 @@ Text, notebook card, terminal, exit code and report come from the fields of `Res
 
 from __future__ import annotations
 
+import datetime
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from treeproof.errors import UnsupportedQueryError
-from treeproof.model.columns import Column
+from treeproof.model.columns import Column, Value
 from treeproof.model.floats import Floats
+from treeproof.model.frames import Origin, pandas
+from treeproof.model.labels import Named
 from treeproof.query.tally import Statistics
-from treeproof.space.conditions import Condition
+from treeproof.query.units import Group
+from treeproof.space.conditions import Condition, remarks
 from treeproof.space.features import Feature, NumericFeature
 
 if TYPE_CHECKING:
@@ -121,6 +126,12 @@ class Result(ABC):
         return "\n".join(line.text for line in [Line(self.title_role, self.title), *self.lines] if line.is_statement)
 
     @property
+    def row(self) -> Any:
+        """The label that the row has in its frame (``Series.name``, or the index); None if it has none."""
+        origin: Origin | None = getattr(self, "_origin", None)
+        return None if origin is None else origin.name
+
+    @property
     @abstractmethod
     def decided(self) -> bool:
         """Whether everything that was asked for is decided; otherwise a deadline, or an error, left something open."""
@@ -163,6 +174,39 @@ class Result(ABC):
         return _restored, (type(self), tuple(kept.values()))
 
 
+class WitnessResult(Result):
+    """A result that shows an input with another label, if there is one."""
+
+    __slots__ = ()
+
+    _origin: Origin | None
+
+    @property
+    @abstractmethod
+    def shown_input(self) -> tuple[Value, ...] | None:
+        """The input with another label, as people write it."""
+
+    def to_frame(self) -> Any:
+        """Return the input with another label as a pandas frame of one row, without rows if there is none.
+
+        Its columns have the names and types of the row's own frame, or else of the explainer's `data`, so that
+        ``model.predict(result.to_frame())`` gives the label that the result states. Where a value does not fit, a type
+        is widened: a gap or a fraction makes whole numbers floats. The frame is pandas' also for a row of polars.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> print(tp.Explainer(forest).contrastive(patient).to_frame().to_string())
+           blocked-arteries  good-blood-circulation  chest-pain  weight
+        0               1.0                     0.0         0.5    70.0
+        """
+        if self._origin is None:
+            raise UnsupportedQueryError("A frame needs the result of an explainer. This one was made by hand.")
+        found = self.shown_input
+        return self._origin.form.frame([] if found is None else [found], [] if found is None else [self._origin.name])
+
+
 @dataclass(frozen=True, slots=True)
 class Scales:
     """What a plot of a result needs from the space: the result's features, in its order, and the model's columns."""
@@ -180,6 +224,40 @@ class Scales:
             for feature in self.features
         )
         return replace(self, features=features)
+
+
+def counted(n: int, grouped: Any) -> str:
+    """Return a number of features in words; where there are groups, each counts as one.
+
+    >>> counted(1, ()), counted(2, ()), counted(2, [Group("address", ("street", "city"))])
+    ('1 feature', '2 features', '2 features or groups')
+    """
+    return f"{n} {things(n, grouped)}"
+
+
+def things(n: int, grouped: Any) -> str:
+    """Return what features are called, where there are groups as well."""
+    return f"feature{'s' * (n != 1)} or group{'s' * (n != 1)}" if grouped else f"feature{'s' * (n != 1)}"
+
+
+def these_of_all(result: Abductive | Contrastive) -> str:
+    """Return how many of all features, or of features and groups, a set has, in words."""
+    grouped = sum(len(group.members) - 1 for group in result.groups)
+    chosen = "this 1" if result.size == 1 else f"these {result.size}"
+    n_units = result.n_features - grouped
+    return f"{chosen} of {n_units} {'features or groups' if result.groups else 'features'}"
+
+
+def beside_groups(items: Sequence[Any], names: Sequence[str], groups: Sequence[Group]) -> list[str]:
+    """Return items, each about the feature of this name, as text, with the name of the feature's group.
+
+    >>> beside_groups(["street = 1", "age <= 30"], ["street", "age"], [Group("address", ("street", "city"))])
+    ['street = 1 (address)', 'age <= 30']
+    """
+    group_of = {member: group.name for group in groups for member in group.members}
+    return [
+        f"{item} ({group_of[name]})" if name in group_of else str(item) for item, name in zip(items, names, strict=True)
+    ]
 
 
 def is_least(result: Abductive | Contrastive) -> bool:
@@ -211,14 +289,46 @@ def under(constraints: Sequence[str]) -> str:
 
 
 def as_plain(result: Any) -> Any:
-    """Return a result as plain data for JSON, without private fields. JSON has no NaN: a missing value is None."""
+    """Return a result as plain data for JSON, without private fields. JSON has no NaN: a missing value is None.
+
+    A label is the model's own; its name, if it has one, is beside it: ``label`` and ``label_name``.
+    """
     if is_dataclass(result):
-        return {f.name: as_plain(getattr(result, f.name)) for f in fields(result) if not f.name.startswith("_")}
+        found = {f.name: getattr(result, f.name) for f in fields(result) if not f.name.startswith("_")}
+        named = {f"{key}_name": label.name for key, label in found.items() if isinstance(label, Named)}
+        if isinstance(result, Result) and result.row is not None:
+            found = {"row": result.row if isinstance(result.row, str | int | float) else str(result.row), **found}
+        return {**{key: as_plain(item) for key, item in found.items()}, **named}
+    if isinstance(result, Named):
+        return result.label
     if isinstance(result, dict):
         return {key: as_plain(item) for key, item in result.items()}
     if isinstance(result, list | tuple):
         return type(result)(as_plain(item) for item in result)
     return None if isinstance(result, float) and math.isnan(result) else result
+
+
+def rule_frame(rule: Sequence[Condition]) -> Any:
+    """Return one line for each condition as a pandas frame."""
+    pd = pandas()
+
+    def end(number: float | None, condition: Condition) -> Any:
+        if number is None or not condition.date:
+            return number
+        return datetime.date.fromordinal(int(number))
+
+    dated = any(condition.date for condition in rule)
+    ends = object if dated else "float64"
+    columns: dict[str, tuple[list[Any], Any]] = {
+        "feature": ([condition.name for condition in rule], None),
+        "low": ([end(condition.low, condition) for condition in rule], ends),
+        "high": ([end(condition.high, condition) for condition in rule], ends),
+        "ranges": ([condition.ranges or None for condition in rule], object),
+        "values": ([condition.values for condition in rule], object),
+        "missing": ([condition.missing for condition in rule], "boolean"),
+        "text": ([str(condition) for condition in rule], None),
+    }
+    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
 
 
 def plain(number: Fraction | None) -> int | float | None:
@@ -263,9 +373,25 @@ def whatever(within: Fraction | None) -> str:
     return "whatever the input" if within is None else "whatever the input nearby"
 
 
-def unless_moved(radius: Fraction | None) -> str:
-    """Return what the other features must keep to, in words, if a statement is about the inputs near a row."""
-    return "" if radius is None else f" as long as no other feature moves by more than {exactly(radius)} of its scale"
+def unless_moved(radius: Fraction | None, open_end: bool = False, who: str = "no other feature") -> str:
+    """Return what the other features must keep to, in words, if a statement is about the inputs near a row.
+
+    With an open end, the radius itself is out of bounds.
+
+    >>> unless_moved(Fraction(1, 3), open_end=True)
+    ' as long as no other feature moves by 0.333333 of its scale or more'
+    """
+    if radius is None:
+        return ""
+    if open_end:
+        return f" as long as {who} moves by {digits(radius, ROUND_FLOOR)} of its scale or more"
+    return f" as long as {who} moves by more than {exactly(radius)} of its scale"
+
+
+def digits(value: Fraction, rounding: str, most: int = 6) -> str:
+    """Return a number with six digits, or as many, rounded in the given direction."""
+    rounded = Context(prec=most, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{rounded.normalize():f}" if -6 < rounded.adjusted() < 12 else str(rounded)
 
 
 def plain_within(radius: Fraction | None) -> dict[str, Any]:
@@ -300,13 +426,23 @@ def perhaps_less(result: Abductive | Contrastive) -> str:
     return f" Timed out; a {'smaller' if sized else 'cheaper'} set may exist{bound}."
 
 
-def but_missing(rule: Sequence[Condition]) -> str:
-    """Return the caveat for conditions that cannot be widened: only the next values were tried."""
-    return ", but perhaps by missing values" if any(condition.missing is False for condition in rule) else ""
+def not_widened(rule: Sequence[Condition]) -> str:
+    """Return that no condition can be widened, with caveats: rounded in the text, or only next values were tried."""
+    rounded = "up to rounding " if any(condition.is_rounded for condition in rule) else ""
+    gone = any(condition.values == (None,) and not condition.others for condition in rule)  # of numbers: missing only
+    untried = ["missing values"] * any(condition.missing is False for condition in rule) + ["numbers"] * gone
+    lost = f", but perhaps by {' or '.join(untried)}" if untried else ""
+    words = "its condition cannot be widened" if len(rule) == 1 else "no condition can be widened"
+    return f", and {rounded}{words}{lost}"
+
+
+def remark_lines(rule: Iterable[Condition]) -> list[Line]:
+    """Return what must be said about numbers for the texts of the conditions to be true of all inputs."""
+    return lines_of("note", remarks(rule))
 
 
 def near_ties(stats: Statistics) -> str:
     """Return how sums closer than rounding were decided, if any were met."""
     if not stats.near_ties:
         return ""
-    return " (Sums closer than rounding were met; they were decided as scikit-learn does with n_jobs=None.)"
+    return " (Sums closer than rounding were met; they were decided as the model adds in one job, tree by tree.)"

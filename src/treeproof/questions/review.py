@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
+from treeproof.model.frames import Origin
 from treeproof.model.rows import as_row
+from treeproof.query.ball import Ball
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.changes import Changed, changes_between
-from treeproof.questions.result import Line, Result, Role, as_plain, exactly, lines_of, near_ties, under
+from treeproof.questions.claims import read_claim
+from treeproof.questions.result import (
+    Line,
+    Role,
+    Scales,
+    WitnessResult,
+    as_plain,
+    exactly,
+    lines_of,
+    near_ties,
+    plain_within,
+    under,
+    unless_moved,
+    whatever,
+)
 from treeproof.search.loosen import Chosen, Conditions
-from treeproof.space.domains import Cells
 from treeproof.space.region import Region, Restriction, in_own_cell, read_conditions
+from treeproof.space.wording import equals
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +45,8 @@ class Repair:
 
     `rule` has them in words. `dropped` and `tightened` are conditions as they were given, `added` names of features
     that were not mentioned. `status` is ``"minimal"`` (no condition can be dropped, and no tightened one can have its
-    old width) or ``"sound"`` (timed out: fewer or wider conditions may do).
+    old width) or ``"sound"`` (timed out: fewer or wider conditions may do). `nearby` says how far other features may
+    move, if the review is about the inputs near a row.
 
     Examples
     --------
@@ -36,7 +54,7 @@ class Repair:
     >>> forest, patient = tp.examples.heart_disease()
     >>> repair = tp.Explainer(forest).review(patient, "chest-pain >= 1 and weight >= 70").repair
     >>> print(repair)
-    chest-pain >= 1 and blocked-arteries >= 0.50000006
+    chest-pain >= 1 and blocked-arteries = 1
     >>> repair.dropped, repair.added
     (('weight >= 70',), ('blocked-arteries',))
     """
@@ -49,14 +67,15 @@ class Repair:
     added: tuple[str, ...]
     status: Literal["minimal", "sound"]
     constraints: tuple[str, ...] = ()
+    nearby: str = ""
 
     def __str__(self) -> str:
-        return " and ".join(self.rule) or "whatever the input"
+        return " and ".join(self.rule) or f"whatever the input{' nearby' * bool(self.nearby)}"
 
     def claim(self, label: Label) -> str:
         """Return what was proved, in words."""
         several = len(self.rule) > 1
-        proved = f"Proved: {'these force' if several else 'this forces'} {label}"
+        proved = f"Proved: {'these force' if several else 'this forces'} {label}{self.nearby}"
         if self.status == "sound":
             proved += ". Timed out; fewer or wider conditions may do"
         elif self.rule:
@@ -65,14 +84,18 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Review(Result):
+class Review(WitnessResult):
     """Whether conditions force a label: `holds` is True, False (with a counterexample) or None (timed out).
 
     `applies` says whether the row itself satisfies the conditions; if not, they are not about it. If they hold,
     `minimal` says whether none of them can be dropped, and `redundant` has those of which any one can. A repair is what
     remains of conditions that hold after dropping what they do not need; if they do not hold, it is conditions that do.
-    It is always about the row. `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is said
-    is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
+    It is always about the row. `changes` is how the counterexample differs from the row, `example` how its values are
+    called if there is none, as text. With `within`, all of that is about the inputs whose features without a condition
+    move by no more than this part of their scale (by less, if `open`); `scale` says what that is.
+
+    `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is
+    said is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
 
     Examples
     --------
@@ -105,6 +128,17 @@ class Review(Result):
     n_features: int
     stats: Statistics = field(compare=False)
     constraints: tuple[str, ...] = ()
+    example: tuple[str, ...] = ()
+    within: Fraction | None = None
+    open: bool = False
+    scale: str | None = None
+    _scales: Scales | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def shown_input(self) -> tuple[Value, ...] | None:
+        """The counterexample."""
+        return self.counterexample
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -115,9 +149,13 @@ class Review(Result):
     def title(self) -> str:
         """Whether the conditions force the label."""
         if self.holds is None:
-            return f"Not decided, timed out: whether these conditions force {self.label}"
+            return f"Not decided, timed out: whether these conditions force {self.label}{self._nearby}"
         verdict = "Right: these conditions force" if self.holds else "Wrong: these conditions do not force"
-        return f"{verdict} {self.label}"
+        return f"{verdict} {self.label}{self._nearby}"
+
+    @property
+    def _nearby(self) -> str:
+        return unless_moved(self.within, self.open, "no other feature" if self.conditions else "no feature")
 
     @property
     def title_role(self) -> Role:
@@ -138,12 +176,12 @@ class Review(Result):
         if self.holds:
             lines.append(Line("open" if self.minimal is None else "proved", self._needed()))
         if self.counterexample is not None:
-            values = ", ".join(str(change) for change in self.changes) or str(list(self.counterexample))
+            values = ", ".join([*map(str, self.changes), *self.example])
             lines.append(Line("note", f"Counterexample: {self.counterexample_label}, with {values}."))
         if self.repair is not None and (self.repair.dropped or self.repair.tightened or self.repair.added):
             lines += [
                 Line("note", "Enough:" if self.holds and self.applies is not False else "Repaired:"),
-                *lines_of("condition", self.repair.rule or ["whatever the input"]),
+                *lines_of("condition", self.repair.rule or [whatever(self.within)]),
                 Line(
                     "proved" if self.repair.status == "minimal" else "open",
                     self.repair.claim(self.label) + near_ties(self.stats),
@@ -151,7 +189,7 @@ class Review(Result):
             ]
         elif self.status == "sound":
             lines.append(Line("open", "Timed out; not everything was decided."))
-        return lines
+        return lines if self.scale is None else [*lines, Line("note", f"Scale: {self.scale}.")]
 
     def _needed(self) -> str:
         needed = " None of them can be dropped." if self.conditions else ""
@@ -164,11 +202,28 @@ class Review(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
-        return {"kind": "review", **as_plain(self)}
+        return {"kind": "review", **as_plain(self), **plain_within(self.within)}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the counterexample as changes of the row; return the axes. See `treeproof.plots.review`."""
+        from treeproof.show import plots
+
+        return plots.review(self, ax)
 
 
-def review(context: Context, x: Any, claim: Any, label: Any, timeout: float | None) -> Review:
-    """Decide whether the conditions of a claim force the label of `x`, or the given one; and what would."""
+def review(
+    context: Context,
+    x: Any,
+    claim: Any,
+    label: Any,
+    timeout: float | None,
+    top: int | None = None,
+    ball: Ball | None = None,
+) -> Review:
+    """Decide whether the conditions of a claim force the label of `x`, or the given one; and what would.
+
+    With a ball, features without a condition stay in it. A local explanation brings its own.
+    """
     start = time.perf_counter()
     if isinstance(claim, Abductive):
         if claim.target is not None:
@@ -176,34 +231,58 @@ def review(context: Context, x: Any, claim: Any, label: Any, timeout: float | No
                 f"The claim must be that a label is forced. Got an explanation of why not {claim.target!r}; pass its "
                 "rule to see whether it also forces the label."
             )
-        if claim.within is not None:
-            raise InputError(
-                "The claim must be about all inputs. Got an explanation of those near a row, within "
-                f"{exactly(claim.within)} of each feature's scale; ask holds(x, features, within=...) about it, or "
-                "pass its rule to see whether it forces the label everywhere."
-            )
+        if claim.within is not None and ball is None:
+            ball = _own_ball(context, claim)
         label = claim.label if x is None and label is None else label
         claim = claim.rule
     if (x is None) == (label is None):
         raise InputError(f"Either a row or a label must be given. Got {'neither' if x is None else 'both'}.")
-    instance = None if x is None else context.instance(x)
-    wanted = context.forest.class_index(label) if instance is None else instance.label
+    if x is None and ball is not None:
+        raise InputError("A claim about the inputs near a row needs the row. Pass it, or leave out 'within'.")
+    instance = None if x is None else context.instance(x, ball)
+    wanted = context.class_index(label) if instance is None else instance.label
+    claim = read_claim(context, instance, _members(context, claim), top)
     given = read_conditions(context.space, claim, None if instance is None else instance.row)
-    return _Case(context, instance, wanted, given, timeout).result(start)
+    return _Case(context.plain, instance, wanted, given, timeout).result(start)
+
+
+def _own_ball(context: Context, claim: Abductive) -> Ball:
+    """Return the inputs near a row that a local explanation is about."""
+    nearby = claim.nearby
+    if nearby is None or nearby.names != context.space.names:
+        raise InputError(
+            f"The claim is about inputs near a row, within {exactly(claim.within or Fraction(0))} of each feature's "
+            "scale, but does not say what the scales are here. Pass within=, and scale= if they are not the usual ones."
+        )
+    return nearby.ball
+
+
+def _members(context: Context, claim: Any) -> Any:
+    """Return a claim in which the names of groups stand for their features."""
+    groups = context.units.groups
+    if not groups or not isinstance(claim, list | tuple):
+        return claim
+    return [
+        name
+        for item in claim
+        for name in (context.names(groups[item]) if isinstance(item, str) and item in groups else (item,))
+    ]
 
 
 class _Case:
     """One claim under review.
 
-    Conditions are numbered: first the given ones, then, of each feature, that it stays in the row's own cell.
+    Conditions are numbered: first the given ones, then, of each feature, that it keeps the row's value (its cell).
     """
 
     def __init__(
         self, context: Context, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
     ) -> None:
-        space, full = context.space, context.cells.full
+        space = context.space
+        full = context.cells.full if instance is None or instance.free is None else instance.free
         self.context, self.instance, self.label, self.given = context, instance, label, given
         self.claimed: Chosen = frozenset(range(len(given)))
+        self.ball = None if instance is None else instance.ball
         self.region = Region(space, given)
         if self.region.empty is not None:
             raise _unsatisfiable(f"the conditions on {space.names[self.region.empty]!r}")
@@ -212,12 +291,14 @@ class _Case:
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
         self.row = np.zeros(context.forest.n_columns, context.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
-        self.conditions = [*given, *(in_own_cell(space, f, self.point) for f in range(space.n_features))]
+        kept = range(0 if instance is None else space.n_features)
+        self.conditions = [*given, *(in_own_cell(space, f, self.row, self.point) for f in kept)]
         self.cache = context.cache(Instance(self.row, self.point, label), Stays(label), timeout)
         self.search = Conditions(
             self.cache,
             [condition.feature for condition in self.conditions],
             lambda chosen: Region(space, [self.conditions[i] for i in sorted(chosen)]).domains(full),
+            local=self.ball is not None,
         )
 
     def result(self, start: float) -> Review:
@@ -225,9 +306,10 @@ class _Case:
         context = self.context
         answer = self.search.ask(self.claimed)
         if isinstance(answer, Entailed) and not self.applies and self._is_vacuous():
-            raise _unsatisfiable("the conditions together with the constraints")
+            near = "" if self.ball is None else ", with other features near the row"
+            raise _unsatisfiable(f"the conditions together with the constraints{near}")
         minimal, redundant, done = self._needs() if isinstance(answer, Entailed) else (None, (), True)
-        example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, ())
+        example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, (), ())
         repair = None
         if isinstance(answer, Entailed) and self.applies is not False:
             repair = self._repair(*self.search.drop(self.claimed, sorted(self.claimed, reverse=True)))
@@ -245,12 +327,22 @@ class _Case:
             counterexample=example[0],
             counterexample_label=example[1],
             changes=example[2],
+            example=example[3],
             repair=repair,
             instance=None if self.instance is None else context.present(self.row),
             status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
             n_features=context.space.n_features,
             stats=context.statistics(self.cache, start),
             constraints=self._constraints(self.claimed) if isinstance(answer, Entailed) else (),
+            within=None if self.ball is None else self.ball.radius,
+            open=self.ball is not None and self.ball.open,
+            scale=None if self.ball is None else self.ball.measure,
+            _scales=Scales(
+                tuple(context.space.features[context.space.index(change.name)] for change in example[2]),
+                context.forest.columns,
+                context.forest.floats,
+            ),
+            _origin=Origin(None, context.form) if self.instance is None else self.instance.origin,
         )
 
     def _is_vacuous(self) -> bool:
@@ -295,9 +387,14 @@ class _Case:
                 for f in mentioned
                 if self.region.holds(self.row, self.point, [f])
             }
-            kept, done = self.search.exchange(kept, looser)
-        if done:  # of several conditions on one feature, one may be enough
-            kept, done = self.search.drop(kept, order)
+            before = None
+            while done and kept != before:
+                before = kept
+                kept, done = self.search.exchange(kept, looser)
+                if done:  # of several conditions on one feature, one may be enough
+                    kept, done = self.search.drop(kept, order)
+                if self.ball is None:  # otherwise, without a wide condition another one may be wide again
+                    break
         return self._repair(kept, done)
 
     def _repair(self, kept: Chosen, done: bool) -> Repair:
@@ -308,7 +405,7 @@ class _Case:
         features = tuple(sorted({self.conditions[i].feature for i in kept}))
         gone = sorted(self.claimed - kept)
         return Repair(
-            rule=tuple(self.conditions[i].wide or self.conditions[i].text for i in sorted(kept)),
+            rule=tuple(self.conditions[i].text for i in sorted(kept)),
             features=features,
             feature_names=self.context.names(features),
             dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in in_own_cells),
@@ -318,6 +415,9 @@ class _Case:
             added=self.context.names(f for f in features if f not in mentioned),
             status="minimal" if done else "sound",
             constraints=self._constraints(kept),
+            nearby=""
+            if self.ball is None
+            else unless_moved(self.ball.radius, self.ball.open, "no other feature" if kept else "no feature"),
         )
 
     def _constraints(self, proved: Chosen) -> tuple[str, ...]:
@@ -330,11 +430,13 @@ class _Case:
         """Return whether a given condition says no more than that a feature stays in the row's cell."""
         return self.instance is not None and self.given[i].cells == frozenset((self.point[self.given[i].feature],))
 
-    def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...]]:
-        """Return an input that satisfies the conditions as they are written, its label, and how it differs."""
+    def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...], tuple[str, ...]]:
+        """Return an input that satisfies the conditions as they are written, its label, and how it differs, or is."""
         context = self.context
-        point, label = self._nearer(answer)
-        row, written = self.region.row(point, self.row)
+        point, label = answer.witness, answer.label
+        if self.instance is not None:
+            point, label = context.nearer(self.instance, answer, self.cache.deadline, self.domains)
+        row, written = self.region.row(point, self.row, brief=True)
         shown, named = context.evaluated(row, label)
         values = tuple(
             value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(shown)
@@ -342,22 +444,10 @@ class _Case:
         if not np.array_equal(as_row(values, context.forest.columns, context.forest.floats), row, equal_nan=True):
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:
-            return values, named, ()
+            features = context.space.features
+            return values, named, (), tuple(equals(feature.name, feature.show(row)) for feature in features)
         changes = changes_between(context.space, self.row, row, written, readings=True)
-        return values, named, tuple(changes.values())
-
-    def _nearer(self, answer: Refuted) -> tuple[Cells, int]:
-        """Return the witness, with each feature that need not have changed back in its own cell, and its label."""
-        cells = self.context.cells
-        point, label = answer.witness, answer.label
-        if self.instance is None:
-            return point, label
-        for f, own in enumerate(self.point):
-            if point[f] != own and own in self.domains[f]:
-                tried = (*point[:f], own, *point[f + 1 :])
-                if cells.allows(tried) and (other := cells.label(tried)) != self.label:
-                    point, label = tried, other
-        return point, label
+        return values, named, tuple(changes.values()), ()
 
 
 def _unsatisfiable(what: str) -> InputError:

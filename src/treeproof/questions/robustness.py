@@ -11,10 +11,12 @@ from typing import Any, Literal
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import rounded_down
+from treeproof.model.frames import Origin
 from treeproof.query.cache import Cache
 from treeproof.query.context import Context
 from treeproof.query.oracle import Entailed, Refuted
 from treeproof.query.tally import Statistics
+from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.moves import Moves
 from treeproof.questions.norms import NORMS, NormName
@@ -29,18 +31,23 @@ def measure(
     if norm not in tuple(NORMS):
         raise InputError(f"The 'norm' parameter must be one of {tuple(NORMS)}. Got {norm!r} instead.")
     by = NORMS[norm]
-    costs, unit = by.costs(moves)
     start = time.perf_counter()
-    cache = context.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
+    cache = context.plain.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
+    nearby, unit = by.costs(moves.beside)
     answer = cache.ask(frozenset())
-    found = by.search(cache, costs, ordering, answer) if isinstance(answer, Refuted) else None
-    if found is not None:
-        bound: int | None = found.bound
-    else:
-        bound = None if isinstance(answer, Entailed) else _nearest_cell(cache, costs)
+    bound = None if isinstance(answer, Entailed) else _nearest_cell(cache, nearby)
+    found = None
+    if isinstance(answer, Refuted):
+        try:
+            costs, _ = by.costs(moves, cache.deadline)
+            found = by.search(cache, costs, ordering, answer)
+        except TimeoutError:  # before all distances were known
+            far = by.distance(moves.distances(answer)) / unit
+            found = Closest(answer, int(far), min(bound or 0, int(far)))
+        bound = found.bound
     proved = None if bound is None else bound * unit
     nearest = None if found is None else found.cost * unit
-    return _result(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
+    return make_robustness(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
 
 
 def _nearest_cell(cache: Cache, costs: CellCosts) -> int | None:
@@ -49,7 +56,7 @@ def _nearest_cell(cache: Cache, costs: CellCosts) -> int | None:
     return min(others, default=None)
 
 
-def _result(
+def make_robustness(
     context: Context,
     moves: Moves,
     norm: NormName,
@@ -59,6 +66,7 @@ def _result(
     nearest: Fraction | None,
     stats: Statistics,
 ) -> Robustness:
+    """Return what was found as a result: the nearest flip, its distance, and the distance that is proved."""
     reached = moves.reach(found.witness) if found else None
     if found and NORMS[norm].distance(moves.distances(found.witness)) != nearest:
         raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
@@ -76,11 +84,13 @@ def _result(
         n_features=context.space.n_features,
         stats=stats,
         kept=context.names(sorted(moves.kept)),
+        groups=context.groups,
         _scales=Scales(
             tuple(context.space.features[f] for f in reached.changes) if reached else (),
             context.forest.columns,
             context.forest.floats,
         ),
+        _origin=moves.instance.origin,
     )
 
 
@@ -91,13 +101,14 @@ class Robustness(ChangeResult):
     Every input of the space at a distance below `proved` has the same label (with a `target`: not that label); the
     `witness`, at the distance `nearest`, has another one (the target). `proved` is rounded down and `nearest` up, so
     that both remain true as floats; `proved_exact` and `nearest_exact` are not rounded. Inputs are read as the model
-    reads them, in float32.
+    reads them: as float32, or as float64.
 
     `status` is ``"exact"`` (both are the same distance), ``"constant"`` (proved: no input of the space has another
     label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (timed out: the nearest flip
     is not closer than `proved`, and not farther than `nearest`, if that is known).
 
     `kept` names the features that keep their values, if some were to: all of that is about inputs that agree on these.
+    Distances are those of single features, also of features in `groups`.
 
     Examples
     --------
@@ -123,7 +134,9 @@ class Robustness(ChangeResult):
     n_features: int
     stats: Statistics = field(compare=False)
     kept: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
+    _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def proved(self) -> float:
@@ -153,7 +166,15 @@ class Robustness(ChangeResult):
         if self.nearest_exact is None:
             return f"{proved}. Timed out before finding one that does not.{end}"
         late = "" if self.status == "exact" else " Timed out; a nearer one may exist."
-        return f"{proved}; this one {norm.reached(self.nearest_exact)}.{late}{end}"
+        return f"{proved}; this one {norm.reached(self.nearest_exact)}{self._up_to_rounding}.{late}{end}"
+
+    def shown(self, most: int = 3) -> str:
+        """Return the nearest flip on one line, with the first of its changes; nothing if none was found."""
+        if self.nearest_exact is None:
+            return ""
+        changes = "; ".join(map(str, self.changes[:most]))
+        more = f"; and {len(self.changes) - most} more" if len(self.changes) > most else ""
+        return f"At that distance it is {self.witness_label}, with {changes}{more}."
 
     @property
     def _keeping(self) -> str:

@@ -1,27 +1,78 @@
-"""Cheapest hitting sets, found again and again as sets to hit are added.
+"""Hitting sets, found again and again as sets to hit are added: small ones, and cheapest ones.
 
-The search is core-guided (OLL; Morgado, Dodaro and Marques-Silva, CP 2014). Wanted: no feature at all. Each set of
-wishes that cannot all come true (a core) raises the proved bound by the smallest weight in it, and is replaced by the
-wishes that at most one of them fails, at most two, ...; what is satisfiable in the end costs just the bound. Cores are
-made small first: a small one says more, and costs less to count.
-
-Who wants any set that is cheap enough need not wait for the cheapest: if all features cost the same, a counter of the
-chosen ones keeps sets small. Once the cheapest is no longer easy to find, it is tried only now and then.
+Where all features cost the same, the core searches by branch and bound (core/hitting.hpp). Otherwise the search is
+core-guided (OLL; Morgado, Dodaro and Marques-Silva, CP 2014). Wanted: no feature at all. Each set of wishes that cannot
+all come true (a core) raises the proved bound by the smallest weight in it, and is replaced by the wishes that at most
+one of them fails, at most two, ...; what is satisfiable in the end costs just the bound. Cores are made small first: a
+small one says more, and costs less to count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from pysat.card import ITotalizer
-
-from treeproof.query.oracle import expired
+from treeproof import _core
+from treeproof.query.oracle import expired, seconds_left
 from treeproof.search.map_solver import Chart
+
+if TYPE_CHECKING:
+    from pysat.card import ITotalizer
 
 _SOLVER = "glucose4"
 _EFFORT = 20  # conflicts to find out whether a core does without one of its wishes
 _LARGEST = 1000  # wishes of a core that are tried one by one
-_EASY = 300  # conflicts to find the cheapest set, where any that is cheap enough will do
+
+
+class SmallestHittingSets:
+    """Finds the smallest set of the features 0 .. `n_features` - 1 that meets every set added so far.
+
+    Each feature costs `price`. `bound` is proved at any time: no such set costs less.
+
+    Examples
+    --------
+    >>> with SmallestHittingSets(3) as sets:
+    ...     sets.add({0, 1})
+    ...     sets.add({0, 2})
+    ...     sorted(sets.cheapest(below=3)), sets.bound
+    ([0], 1)
+    """
+
+    def __init__(self, n_features: int, price: int = 1, *, deadline: float | None = None) -> None:
+        self._size = 0  # no set is smaller
+        self._price = price
+        self._deadline = deadline
+        self._search = _core.HittingSets(n_features)
+
+    def __enter__(self) -> SmallestHittingSets:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def bound(self) -> int:
+        """What every set costs at least."""
+        return self._size * self._price
+
+    @property
+    def excluded(self) -> frozenset[int]:
+        """The features that were tried before those of the set just found: further sets of these alone tell most."""
+        return frozenset(self._search.excluded)
+
+    def add(self, features: Iterable[int]) -> None:
+        """Ask that these features be hit too; at least one."""
+        self._search.add(sorted(features))
+
+    def cheapest(self, below: int) -> frozenset[int] | None:
+        """Return the smallest hitting set, or None if each costs `below` or more; TimeoutError at the deadline."""
+        while self.bound < below:
+            found = self._search.next(self._size, seconds_left(self._deadline))
+            if found is None:
+                raise TimeoutError
+            if found:
+                return frozenset(self._search.chosen)
+            self._size += 1
+        return None
 
 
 class HittingSets:
@@ -39,6 +90,8 @@ class HittingSets:
     ([0, 2], 2)
     """
 
+    excluded: frozenset[int] = frozenset()  # as in `SmallestHittingSets`; this search tries no feature after the other
+
     def __init__(self, costs: Mapping[int, int], *, deadline: float | None = None) -> None:
         self.bound = 0
         self._deadline = deadline
@@ -47,9 +100,6 @@ class HittingSets:
         self._chart.favour(self._soft)
         self._counters: dict[int, tuple[ITotalizer, int]] = {}  # of soft literals that are outputs, with their place
         self._top = max(costs, default=0) + 1
-        self._features, self._prices = frozenset(costs), set(costs.values())
-        self._chosen: ITotalizer | None = None  # counts the features of the set
-        self._added, self._try_at = 0, 0  # sets to hit; how many there must be for the cheapest to be tried again
 
     def __enter__(self) -> HittingSets:
         return self
@@ -58,13 +108,10 @@ class HittingSets:
         self._chart.delete()
         for counter, _place in self._counters.values():
             counter.delete()
-        if self._chosen is not None:
-            self._chosen.delete()
 
     def add(self, features: Iterable[int]) -> None:
         """Ask that these features be hit too; at least one."""
         self._chart.meet(features)
-        self._added += 1
 
     def require(self, clause: Iterable[int]) -> None:
         """Ask that one of these literals hold: ``f + 1`` for a feature f in the set, ``-(f + 1)`` for one outside."""
@@ -79,53 +126,6 @@ class HittingSets:
             if expired(self._deadline):
                 raise TimeoutError
         return None
-
-    def cheaper(self, than: int) -> frozenset[int] | None:
-        """Return a hitting set that costs less, or None if there is none; TimeoutError at the deadline.
-
-        Unless all features cost the same it is the cheapest one.
-        """
-        if len(self._prices) != 1:
-            return self.cheapest(below=than)
-        if self._added >= self._try_at and (easy := self._easily_cheapest(than)) is not None:
-            return easy
-        (price,) = self._prices
-        most = (than - 1) // price  # features
-        if self.bound >= than or most < 0:
-            return None
-        found = self._chart.solve([-literal for literal in self._more_than(most)])
-        return self._chart.features() if found else None
-
-    def _easily_cheapest(self, below: int) -> frozenset[int] | None:
-        """Return the cheapest hitting set if it costs less than `below` and is easy to find; else raise the bound."""
-        while self.bound < below:
-            status = self._chart.attempt(list(self._soft), _EASY)
-            if status:
-                return self._chart.features()
-            if status is None:
-                self._try_at = 2 * self._added
-                return None
-            self._give_in(self._smaller(self._chart.core()))
-            if expired(self._deadline):
-                raise TimeoutError
-        return None
-
-    def _more_than(self, most: int) -> list[int]:
-        """Return the literal that is true if more features are chosen; none if there are no more."""
-        features = sorted(self._features)
-        if most >= len(features):
-            return []
-        if self._chosen is None:
-            self._chosen = ITotalizer([f + 1 for f in features], ubound=most, top_id=self._top)
-            self._top = max(self._top, self._chosen.top_id)
-            for clause in self._chosen.cnf.clauses:
-                self._chart.add(clause)
-        elif most > self._chosen.ubound:
-            self._chosen.increase(ubound=most, top_id=self._top)
-            self._top = max(self._top, self._chosen.top_id)
-            for clause in self._chosen.cnf.clauses[-self._chosen.nof_new :]:
-                self._chart.add(clause)
-        return [self._chosen.rhs[most]]
 
     def _smaller(self, core: list[int]) -> list[int]:
         """Return a core inside a core, with little effort."""
@@ -151,7 +151,7 @@ class HittingSets:
                 counter, place = self._counters[literal]
                 self._add_soft(counter, place + 1, weight)
         if len(core) > 1:
-            counter = ITotalizer([-literal for literal in core], ubound=1, top_id=self._top)
+            counter = _totalizer([-literal for literal in core], ubound=1, top_id=self._top)
             self._top = counter.top_id
             for clause in counter.cnf.clauses:
                 self._chart.add(clause)
@@ -169,3 +169,9 @@ class HittingSets:
         literal = -counter.rhs[place]
         self._soft[literal] = self._soft.get(literal, 0) + weight
         self._counters[literal] = counter, place
+
+
+def _totalizer(literals: list[int], **options: Any) -> ITotalizer:
+    from pysat.card import ITotalizer  # imported late: only cheapest sets need it, and it is slow
+
+    return ITotalizer(literals, **options)

@@ -63,6 +63,13 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
     return Widened(tuple(wider), True, clauses)
 
 
+def widen_values(cache: Cache, features: frozenset[int], order: Iterable[int]) -> Widened:
+    """Return the widest domains around the point's own cells of these features, which suffice; the others are free."""
+    kept = cache.units.features(features)
+    start = [own if f in kept else cache.free[f] for f, own in enumerate(cache.own)]
+    return widen(cache, start, [f for unit in order if unit in features for f in cache.units.members[unit]])
+
+
 def _beside(forest: CellForest, f: int, wider: Sequence[Domain]) -> Iterator[list[int]]:
     """Yield cells that may join the domain as it then is: on the sides of a range, the nearest first, or of a set."""
     if not (forest.ordered[f] or forest.gapped[f]):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pysat.solvers import Solver
-
 from treeproof.query.oracle import expired
 
 _CONFLICTS = 1000  # between two looks at the clock; some milliseconds
@@ -27,6 +25,8 @@ class Chart:
     """
 
     def __init__(self, features: Iterable[int], *, deadline: float | None = None, solver: str = "minisat22") -> None:
+        from pysat.solvers import Solver  # imported late: most questions need no map, and it is slow
+
         self._features = frozenset(features)
         self._deadline = deadline
         self._solver = Solver(name=solver)

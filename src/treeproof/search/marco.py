@@ -25,7 +25,8 @@ def enumerate_minimal(
     `first` biases which kind comes early. The sequence is the same on every oracle. The caller may change `order`, that
     of deletion, between two results.
     """
-    features = [f for f in sorted(cache.features) if cache.forest.n_cells[f] > 1]
+    members, n_cells = cache.units.members, cache.forest.n_cells
+    features = [unit for unit in sorted(cache.features) if any(n_cells[f] > 1 for f in members[unit])]
     with Chart(features, deadline=cache.deadline) as chart:
         # Large seeds tend to entail the claim and give abductive explanations, small ones the other kind.
         chart.favour(f + 1 if first == "abductive" else -(f + 1) for f in features)

@@ -2,7 +2,7 @@
 
 Abductive: in the given order, a feature is freed iff the rest still entails the claim. Contrastive, its dual: in the
 given order, a feature is fixed iff the rest, free, still refutes it. Which answer a question has does not depend on the
-oracle, so neither does the result.
+oracle, so neither does the result. With groups, these go or stay as a whole, and "feature" means a unit.
 
 Jumping to a core (or to the features in which a witness differs) would be a shortcut to *some* minimal set, one that
 depends on which core the oracle happened to find; the cache gives most of the speed without that.
@@ -11,7 +11,7 @@ depends on which core the oracle happened to find; the cache gives most of the s
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,7 +56,11 @@ def abductive(cache: Cache, order: Sequence[int], start: frozenset[int] | None =
 
 
 def _deleted(cache: Cache, order: Sequence[int], kept: frozenset[int]) -> Sufficient:
-    if isinstance(cache.oracle, Deletes) and isinstance(cache.claim, Stays) and not cache.has_holes:
+    if (
+        isinstance(cache.oracle, Deletes)
+        and isinstance(cache.claim, Stays)
+        and not (cache.has_holes or cache.units.groups)
+    ):
         free = cache.free if cache.limited else None
         deletion = cache.oracle.delete(cache.point, cache.claim.label, order, kept, cache.deadline, cache.cancel, free)
         cache.tally.add(deletion.tally)
@@ -74,13 +78,13 @@ def _deleted(cache: Cache, order: Sequence[int], kept: frozenset[int]) -> Suffic
     return Sufficient(kept, "minimal", _clauses_used(cache, kept))
 
 
-def shortest_abductive(cache: Cache, orders: Sequence[Sequence[int]]) -> Sufficient:
+def shortest_abductive(cache: Cache, first: Sequence[int], others: Iterable[Sequence[int]] = ()) -> Sufficient:
     """Return the first of the shortest sets that deletion in each of these orders gives.
 
     The deadline may come before all were tried; only if the first was not finished is the result not minimal.
     """
-    best = abductive(cache, orders[0])
-    for order in orders[1:]:
+    best = abductive(cache, first)
+    for order in others:
         if expired(cache.deadline):
             break
         other = abductive(cache, order)
@@ -121,7 +125,7 @@ def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: fro
 
 
 def _altered(cache: Cache, order: Sequence[int], witness: Refuted, freed: frozenset[int]) -> Change:
-    if isinstance(cache.oracle, Alters) and not cache.limited:
+    if isinstance(cache.oracle, Alters) and not (cache.limited or cache.units.groups):
         found = cache.oracle.alter(cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel)
         cache.tally.add(found.tally)
         return Change(found.features, found.witness, "minimal" if found.minimal else "sound")
@@ -137,12 +141,13 @@ def _altered(cache: Cache, order: Sequence[int], witness: Refuted, freed: frozen
     return Change(freed, witness, "minimal")
 
 
-def _put_back(cache: Cache, witness: Refuted, feature: int) -> Refuted | None:
-    """Return the witness with this feature as it was, if that is one too: much cheaper than a question.
+def _put_back(cache: Cache, witness: Refuted, unit: int) -> Refuted | None:
+    """Return the witness with this feature or group as it was, if that is one too: much cheaper than a question.
 
     Sums closer than rounding would go unnoticed here, so this is for forests without them only.
     """
-    cells = (*witness.witness[:feature], cache.point[feature], *witness.witness[feature + 1 :])
+    members = cache.units.members[unit]
+    cells = tuple(cache.point[f] if f in members else cell for f, cell in enumerate(witness.witness))
     if cells == witness.witness:
         cache.tally.remembered += 1
         return witness

@@ -25,6 +25,7 @@ from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Labels, Refuted, Unknown, expired, violates
 from treeproof.search.hitting import HittingSets
+from treeproof.search.inflation import Widened
 from treeproof.space.domains import Cells, Domain
 
 Integers = npt.NDArray[np.integer[Any]]
@@ -46,21 +47,26 @@ class Covering:
     clauses: frozenset[int] = frozenset()
 
 
-def most_general(cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells]) -> Covering:
+def most_general(
+    cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells], known: Widened | None = None
+) -> Covering:
     """Return domains around the cache's point that entail its claim and cover as many points as any.
 
-    `points` satisfy the claim; each counts as often as it is mapped to. `others` violate it.
+    `points` satisfy the claim; each counts as often as it is mapped to. `others` violate it. The `known` domains around
+    the point entail the claim; they are returned if none are found that cover more.
     """
-    return Search(cache, points, others).run()
+    return Search(cache, points, others, known).run()
 
 
 _UP, _DOWN, _ALONE = 1, -1, 0  # the ways in which the hull extends
 
 
 class Search:
-    """The search of `most_general`, and what it has found so far: `covered` by the hull of `best`, points by index."""
+    """The search of `most_general`: so many points are `covered` by the hull of `best`, or by the known domains."""
 
-    def __init__(self, cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells]) -> None:
+    def __init__(
+        self, cache: Cache, points: Mapping[Cells, int], others: Iterable[Cells], known: Widened | None = None
+    ) -> None:
         n = cache.forest.n_features
         self._cache = cache
         self._home = np.array(cache.point, dtype=int)
@@ -73,8 +79,9 @@ class Search:
         self._proof = Entailed(frozenset())  # the last one
         # Points, by index, whose hull entails the claim, what they weigh, and the constraints that the proof used.
         self.best = np.array([], dtype=int)
-        self.covered = self.value(self.best)
-        self._clauses: frozenset[int] = frozenset()
+        self._known = Widened(self.hull(self.best), False) if known is None else known
+        self._clauses = self._known.clauses
+        self.covered = int(self._weights[self.within(self._points, self._known.domains)].sum())
         self._bound = int(self._weights.sum())
 
     def run(self) -> Covering:
@@ -84,7 +91,8 @@ class Search:
             self._bound = self.covered
         except TimeoutError:
             pass
-        return Covering(self.hull(self.best), self.covered, self._bound, self._clauses)
+        domains = self.hull(self.best) if len(self.best) else self._known.domains
+        return Covering(domains, self.covered, self._bound, self._clauses)
 
     def _search(self) -> None:
         """Find the best hull and prove that there is no better one; TimeoutError when the deadline comes first."""
@@ -117,7 +125,7 @@ class Search:
                 continue
             counterexample = self.refute(np.array([i]))
             if counterexample is not None:
-                hopeless |= self.reach(counterexample, np.arange(len(self._points))).all(axis=1)
+                hopeless |= self.behind(counterexample)
                 in_a_row = 0
                 continue
             coverable |= self.inside(self._points, np.array([i]))
@@ -196,6 +204,13 @@ class Search:
         beyond &= (points != self._missing) | (target == self._missing)
         return (target == self._home) | np.where(self._ordered, beyond, points == target)
 
+    def behind(self, target: Integers) -> npt.NDArray[np.bool_]:
+        """Return which points have the target between them and home: every box that holds them holds it."""
+        between = self.reach(target, np.arange(len(self._points)))
+        # No numbers lie between a missing value and a number.
+        apart = (self._home == self._missing) & (target != self._home)
+        return (between & (~apart | (self._points == target))).all(axis=1)
+
     def hull(self, kept: Integers) -> tuple[Domain, ...]:
         """Return the smallest domains that hold home and these points."""
         points = np.vstack([self._points[kept], self._home])
@@ -213,8 +228,12 @@ class Search:
 
     def inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return which of some points lie in the hull of home and points."""
+        return self.within(points, self.hull(kept))
+
+    def within(self, points: Integers, domains: Iterable[Domain]) -> npt.NDArray[np.bool_]:
+        """Return which of some points lie in these domains."""
         inside = np.ones(len(points), dtype=bool)
-        for f, domain in enumerate(self.hull(kept)):
+        for f, domain in enumerate(domains):
             if isinstance(domain, range):
                 inside &= (domain[0] <= points[:, f]) & (points[:, f] <= domain[-1])
             else:

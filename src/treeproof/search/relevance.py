@@ -39,7 +39,10 @@ class Relevances:
 def find_relevances(cache: Cache, order: Sequence[int]) -> Relevances:
     """Return which features are necessary, relevant and irrelevant; at the deadline, as far as that is known."""
     # A feature that cannot change never matters.
-    found = Relevances(irrelevant=frozenset(f for f in cache.features if len(cache.free[f]) == 1))
+    members = cache.units.members
+    found = Relevances(
+        irrelevant=frozenset(u for u in cache.features if all(len(cache.free[f]) == 1 for f in members[u]))
+    )
     try:
         _find_necessary(cache, found)
         _find_relevant(cache, list(order), found)

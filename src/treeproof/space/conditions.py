@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import datetime
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from treeproof.model.columns import Label
 from treeproof.model.floats import FLOATS, FloatName
+from treeproof.space.wording import (
+    ABOVE_ZERO,
+    AS_FLOAT32,
+    Bound,
+    lower_bound,
+    show_day,
+    show_label,
+    show_name,
+    upper_bound,
+)
 
 Range = tuple[float | None, float | None]
 
@@ -16,9 +26,11 @@ Range = tuple[float | None, float | None]
 class Condition:
     """A condition on one feature: closed bounds, or a choice of named values; with neither, any value satisfies it.
 
-    Bounds are numbers as the model reads them. Both are closed, because ``x > b`` would also be true of float64 inputs
-    that round to b. `missing` says whether a missing value satisfies the condition; it is None if the feature cannot be
-    missing, or if every value satisfies the condition. With several `ranges`, one of them must hold.
+    Bounds are numbers as the model reads them, exactly; the text has shorter ones that mean the same to the model, or,
+    if `is_rounded`, a little less (see `treeproof.space.wording`). `missing` says whether a missing value satisfies the
+    condition; it is None if the feature cannot be missing, or if every value satisfies the condition. With several
+    `ranges`, one of them must hold. `others` are the named values that do not satisfy it. `whole` says that the feature
+    has whole numbers only. `near` is a number that satisfies the condition, if it is about a row; its text keeps it.
 
     Examples
     --------
@@ -26,6 +38,10 @@ class Condition:
     18 <= age <= 65 and colour = red
     >>> print(Condition("age", high=65, missing=True))
     age <= 65 or missing
+    >>> print(Condition("checking", values=("<0", None), others=("other", ">200")))
+    checking in {"<0", missing}
+    >>> print(Condition("width", low=0.6000000238418579, high=1.7499998807907104))
+    0.6 <= width < 1.75
     """
 
     name: str
@@ -36,38 +52,93 @@ class Condition:
     ranges: tuple[Range, ...] = ()
     dtype: FloatName = "float32"
     date: bool = False
+    others: tuple[Label | None, ...] = ()
+    whole: bool = False
+    near: float | None = None
 
     def __repr__(self) -> str:
         return f"<Condition: {self}>"
 
     def __str__(self) -> str:
+        name = show_name(self.name)
         if self.values is not None:
-            shown = list(dict.fromkeys(show_label(value) for value in self.values))  # a label may be called "missing"
-            return f"{self.name} = {shown[0]}" if len(shown) == 1 else f"{self.name} in {{{', '.join(shown)}}}"
+            few, negated = (self.others, True) if 0 < len(self.others) < len(self.values) else (self.values, False)
+            if few == (None,):
+                return f"{name} is {'not ' * negated}missing"
+            shown = [show_label(value) for value in few]
+            if len(shown) == 1:
+                return f"{name} {'!=' if negated else '='} {shown[0]}"
+            return f"{name} {'not ' * negated}in {{{', '.join(shown)}}}"
         if not self.ranges and self.low is None and self.high is None:
-            return f"{self.name} is {'any value' if self.missing is None else 'not missing'}"
-        ranges = self.ranges or ((self.low, self.high),)
-        return " or ".join([*(self._show(*ends) for ends in ranges), *(["missing"] if self.missing else [])])
+            return f"{name} is {'any value' if self.missing is None else 'not missing'}"
+        parts = [self._show(name, *ends) for ends in self._ranges() if not self._is_extreme(*ends)]
+        if not parts:
+            return f"{name} is missing"
+        return " or ".join([*parts, *(["missing"] if self.missing else [])])
 
-    def _show(self, low: float | None, high: float | None) -> str:
-        shortest = show_day if self.date else FLOATS[self.dtype].shortest
+    def _show(self, name: str, low: float | None, high: float | None) -> str:
         if low is not None and low == high:
-            return f"{self.name} = {shortest(low)}"
-        parts = [None if low is None else shortest(low), self.name, None if high is None else shortest(high)]
-        if high is None and low is not None:
-            return f"{self.name} >= {shortest(low)}"
-        return " <= ".join(part for part in parts if part is not None)
+            return f"{name} = {show_day(low) if self.date else FLOATS[self.dtype].shortest(low)}"
+        below, above = self.bounds(low, high)
+        if above is None:
+            assert below is not None
+            return f"{name} {'>' if below.strict else '>='} {below.text}"
+        start = "" if below is None else f"{below.text} {'<' if below.strict else '<='} "
+        return f"{start}{name} {'<' if above.strict else '<='} {above.text}"
+
+    def bounds(self, low: float | None, high: float | None) -> tuple[Bound | None, Bound | None]:
+        """Return the ends of a range as they are written."""
+        if self.date:
+            return None if low is None else Bound(show_day(low)), None if high is None else Bound(show_day(high))
+        floats = FLOATS[self.dtype]
+        first = -math.inf if low is None else low
+        last = math.inf if high is None else high
+        # Both ends may be rounded towards each other, but not past this number.
+        inside = self.near if self.near is not None and first <= self.near <= last else None
+        if inside is None and low is not None and high is not None:
+            inside = low + (high - low) / 2 if math.isfinite(high - low) else 0.0
+        return (
+            None
+            if low is None
+            else lower_bound(low, floats, whole=self.whole, keep=math.inf if inside is None else inside),
+            None
+            if high is None
+            else upper_bound(high, floats, whole=self.whole, keep=-math.inf if inside is None else inside),
+        )
+
+    def written(self) -> Iterator[Bound]:
+        """Yield the bounds of the text."""
+        for low, high in self._ranges():
+            if low is None or low != high:
+                yield from (bound for bound in self.bounds(low, high) if bound is not None)
+
+    def _ranges(self) -> tuple[Range, ...]:
+        return self.ranges or ((self.low, self.high),)
+
+    def _is_extreme(self, low: float | None, high: float | None) -> bool:
+        """Return whether a range is only the number in whose place CatBoost puts missing values; the text omits it."""
+        return bool(self.missing) and low is not None and low == high and abs(low) == FLOATS[self.dtype].largest
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the text is narrower than the condition, because its bounds would take many digits.
+
+        >>> condition = Condition("age", high=34.50000043792192, dtype="float64")
+        >>> print(condition, condition.is_rounded)
+        age <= 34.5 True
+        """
+        rounded = any(bound.rounded or bound.of_zero for bound in self.written())
+        return rounded or any(self._is_extreme(*ends) for ends in self._ranges())
 
 
-def show_day(number: float) -> str:
-    """Return a day number as a date.
+def remarks(conditions: Iterable[Condition]) -> list[str]:
+    """Return what must be said about numbers for the conditions' texts to be true of all inputs.
 
-    >>> show_day(738945.0)
-    '2024-02-29'
+    >>> remarks([Condition("age", low=18, high=65), Condition("width", low=0.6000000238418579)])
+    []
+    >>> remarks([Condition("width", high=0.5999999642372131)])
+    ['Numbers are compared as the model reads them: as float32.']
     """
-    return "missing" if math.isnan(number) else datetime.date.fromordinal(int(number)).isoformat()
-
-
-def show_label(label: Label | None) -> str:
-    """Return a named value as text; None means missing."""
-    return "missing" if label is None else str(label)
+    found = [(bound, condition.dtype) for condition in conditions for bound in condition.written()]
+    single = any(bound.strict and dtype == "float32" for bound, dtype in found)
+    return [AS_FLOAT32] * single + [ABOVE_ZERO] * any(bound.of_zero for bound, _ in found)

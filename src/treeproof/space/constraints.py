@@ -3,7 +3,7 @@
 ::
 
     # one declaration per line
-    age is ordinal
+    age is integer
     18 <= age <= 100
     if smoker = 0 then packs = 0
     age >= 65 or pension = 0
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from treeproof.errors import InputError
 from treeproof.model.floats import FLOAT32, Floats
-from treeproof.space.grammar import Bounds, Choice, ParsedCondition, parse_conditions
+from treeproof.space.grammar import Bounds, Choice, Either, ParsedCondition, parse_conditions
 
 if TYPE_CHECKING:
     from treeproof.space.features import NumericKind
@@ -108,7 +108,7 @@ def read_declarations(path: str | Path) -> Declarations:
         name, kind = declared[1].strip("`"), declared[2].lower()
         if name in kinds:
             raise InputError(f"{path} must give {name!r} one kind. Got two.")
-        kinds[name] = cast("NumericKind", "ordinal" if kind == "integer" else kind)
+        kinds[name] = cast("NumericKind", "integer" if kind == "ordinal" else kind)
     return Declarations(kinds, tuple(constraints))
 
 
@@ -120,7 +120,8 @@ def intervals(condition: ParsedCondition, floats: Floats = FLOAT32) -> list[Inte
         low = floats.next(low, math.inf) if condition.low_strict else low
         high = floats.next(high, -math.inf) if condition.high_strict else high
         return [(low, high)] if low <= high else []
-    assert isinstance(condition, Choice)
+    if isinstance(condition, Either):
+        return sorted(one for part in condition.parts for one in intervals(part, floats))
     chosen = sorted({floats.round(low) for low, _ in Choice(condition.feature, condition.values).intervals()})
     if condition.negated:
         return complement(((value, value) for value in chosen), floats)

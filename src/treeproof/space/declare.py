@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean
-from treeproof.model.columns import LEAF, FloatArray
+from treeproof.errors import InputError, did_you_mean, require_list, require_mapping
+from treeproof.model.columns import FloatArray
 from treeproof.model.floats import Floats
 from treeproof.model.forest import Forest
 from treeproof.model.rows import FIRST_DAY, LAST_DAY, day_number
@@ -23,7 +23,8 @@ from treeproof.space.space import Space, feature_index
 def declare(
     forest: Forest,
     *,
-    kinds: Mapping[str | int, NumericKind] | None = None,
+    kinds: Mapping[str | int, NumericKind | Literal["ordinal"]] | None = None,
+    usual: Mapping[int, NumericKind] | None = None,
     one_hot: Mapping[str, Sequence[str | int]] | None = None,
     bounds: Mapping[str | int, Sequence[Any]] | None = None,
     constraints: Sequence[str] = (),
@@ -37,8 +38,10 @@ def declare(
     forest
         The forest.
     kinds
-        Column (name or index) to ``"binary"`` (0 or 1), ``"ordinal"`` (whole numbers), ``"date"`` (whole numbers
-        that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
+        Column (name or index) to ``"binary"`` (0 or 1), ``"integer"`` (whole numbers; also ``"ordinal"``), ``"date"``
+        (whole numbers that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
+    usual
+        Column to its kind where none is declared, as its data type says.
     one_hot
         Feature name to its columns, of which exactly one is 1 and the others are 0; they become one feature.
     bounds
@@ -52,33 +55,35 @@ def declare(
         Columns of categories whose values may be without a category of their own, or ``"all"`` where the model has a
         place for such; those of models made for them may in any case.
     """
+    require_mapping("kinds", kinds, "columns to kinds, as in {'age': 'integer'}")
+    require_mapping("one_hot", one_hot, "names to columns, as in {'colour': ['red', 'green']}")
+    require_mapping("bounds", bounds, "features to limits, as in {'age': (18, 99)}")
     declared: dict[int, NumericKind] = {}
     for given, kind in (kinds or {}).items():
         column = _column(forest, given)
-        if kind not in get_args(NumericKind):
+        if kind not in (*get_args(NumericKind), "ordinal"):
             raise InputError(f"A kind must be one of {get_args(NumericKind)}. Got {kind!r}.")
         if forest.columns[column].categories is not None:
             raise InputError(f"Column {forest.columns[column].name!r} is already categorical in the model.")
         if column in declared:
             raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
-        declared[column] = kind
+        declared[column] = "integer" if kind == "ordinal" else kind
     groups = _groups(forest, one_hot or {}, declared)
     parts = _parts(forest, groups)
     names = [name for name, _ in parts]
-    if isinstance(constraints, str):
-        raise InputError(f"Constraints must be a list of strings. Got the string {constraints!r}.")
+    require_list("constraints", constraints, "strings, one for each constraint")
     parsed = tuple(parse_constraint(text, names) for text in constraints)
     allowed = {feature_index(given, names): limits for given, limits in (bounds or {}).items()}
     may_be_missing = _missing(forest, missing, groups)
     may_be_other = _other(forest, other)
-    thresholds = _thresholds(forest)
     features: list[Feature] = []
     for f, (name, columns) in enumerate(parts):
         j = columns[0]
         categories = forest.columns[j].categories
         if j not in groups and categories is None:
-            kind = declared.get(j, "date" if forest.columns[j].date else "real")
-            cuts = np.concatenate([thresholds[j], _cuts(parsed, f, forest.floats)])
+            by_type: NumericKind = "integer" if forest.columns[j].integer else (usual or {}).get(j, "real")
+            kind = declared.get(j, "date" if forest.columns[j].date else by_type)
+            cuts = np.concatenate([forest.thresholds_of(j), _cuts(parsed, f, forest.floats)])
             limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
             limits = max(limits[0], forest.columns[j].low), min(limits[1], forest.columns[j].high)
             numeric = _numeric(name, kind, j, cuts, limits, forest.floats)
@@ -98,9 +103,11 @@ def declare(
     return Space(forest, tuple(features), parsed)
 
 
-def dated(forest: Forest, kinds: Mapping[str | int, NumericKind] | None) -> Forest:
+def dated(forest: Forest, kinds: Mapping[str | int, Any] | None) -> Forest:
     """Return the forest whose columns of kind ``"date"`` take dates in rows."""
-    days = {_column(forest, given) for given, kind in (kinds or {}).items() if kind == "date"}
+    if not isinstance(kinds, Mapping):  # `declare` says so
+        return forest
+    days = {_column(forest, given) for given, kind in kinds.items() if kind == "date"}
     if not days:
         return forest
     columns = tuple(replace(column, date=True) if j in days else column for j, column in enumerate(forest.columns))
@@ -143,8 +150,7 @@ def _missing(
         return frozenset(j for j in numeric if forest.columns[j].missing == "expected")
     if given == "all":
         return frozenset(j for j in numeric if forest.columns[j].missing != "never")
-    if isinstance(given, str):
-        raise InputError(f"The 'missing' parameter must be a list of columns, or 'all'. Got {given!r}.")
+    require_list("missing", given, "columns, or 'all'")
     chosen = [_column(forest, column) for column in given]
     for j in chosen:
         if j not in numeric:
@@ -163,8 +169,7 @@ def _other(forest: Forest, given: Iterable[str | int] | Literal["all"]) -> froze
     having = [j for j, column in enumerate(forest.columns) if column.other is not None]
     if given == "all":
         return frozenset(having)
-    if isinstance(given, str | bool):
-        raise InputError(f"The 'other' parameter must be a list of columns, or 'all'. Got {given!r}.")
+    require_list("other", given, "columns, or 'all'")
     chosen = {_column(forest, column) for column in given}
     for j in sorted(chosen.difference(having)):
         places = [forest.columns[i].name for i in having]
@@ -182,7 +187,7 @@ def _with_missing(forest: Forest, feature: NumericFeature) -> NumericFeature:
     They go right where t <= r and left where t >= l, for some thresholds r < l, iff they go as a number between r and l
     does. Then the cell's place is behind all numbers up to r, and no split parts it from the numbers before l.
     """
-    nodes = forest.feature == feature.column
+    nodes = forest.splits_of(feature.column)
     left, threshold = forest.missing_left[nodes], forest.threshold[nodes]
     if not left.any():
         return replace(feature, missing_cell=len(feature.lows))
@@ -228,6 +233,8 @@ def _end(given: Any) -> Any:
 
 def _chosen(feature: ValueFeature, given: Sequence[Any]) -> ValueFeature:
     """Return the feature restricted to these named values."""
+    if given is feature.labels:
+        return feature
     unknown = [value for value in given if value not in feature.labels]
     if isinstance(given, str) or unknown or not len(given):
         raise InputError(
@@ -249,12 +256,6 @@ def _parts(forest: Forest, groups: Mapping[int, tuple[str, tuple[int, ...]]]) ->
     if len(set(names)) < len(names):
         raise InputError(f"Feature names must differ. Got {names}.")
     return parts
-
-
-def _thresholds(forest: Forest) -> list[FloatArray]:
-    """Return the distinct thresholds of each column."""
-    numeric = (forest.feature != LEAF) & (forest.subset < 0)
-    return [np.unique(forest.threshold[numeric & (forest.feature == j)]) for j in range(forest.n_columns)]
 
 
 def _column(forest: Forest, column: Any) -> int:

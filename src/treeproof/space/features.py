@@ -12,16 +12,17 @@ from typing import Literal, Protocol
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.model.columns import FloatArray, Label, Rows
+from treeproof.model.columns import FloatArray, Label, Rows, Value
 from treeproof.model.floats import FLOAT32, Floats
 from treeproof.model.rows import LAST_DAY
-from treeproof.space.conditions import Condition, Range, show_day, show_label
+from treeproof.space.conditions import Condition, Range
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Domain
 from treeproof.space.grammar import Choice, ParsedCondition
+from treeproof.space.wording import shortest_inside, show_day, show_label
 
-NumericKind = Literal["binary", "ordinal", "real", "date"]
-FeatureKind = Literal["binary", "ordinal", "real", "date", "categorical"]
+NumericKind = Literal["binary", "integer", "real", "date"]
+FeatureKind = Literal["binary", "integer", "real", "date", "categorical"]
 
 
 class Feature(Protocol):
@@ -53,11 +54,17 @@ class Feature(Protocol):
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return values of `columns` in this cell, as close to the row `near` as possible."""
 
-    def condition(self, domain: Domain) -> Condition:
-        """Return the condition that is true of exactly the values in the domain."""
+    def condition(self, domain: Domain, near: Rows | None = None) -> Condition:
+        """Return the condition that is true of exactly the values in the domain, that of the row `near` among them."""
 
     def show(self, row: Rows) -> str:
         """Return the feature's value in a row as readable text."""
+
+    def show_presented(self, row: Sequence[Value]) -> str:
+        """Return what `show` does, of a row as people write it."""
+
+    def show_briefly(self, row: Rows) -> str:
+        """Return what `show` does or, if that takes many digits, another value of the same cell."""
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells in which a condition is true; it is false in all others, as cells are cut at its bounds."""
@@ -112,14 +119,15 @@ class NumericFeature:
                 return self.missing_cell
             raise InputError(
                 f"Feature {self.name!r} must not be missing, unless declared so. Got NaN; impute it, or "
-                f"declare it: Explainer(model, missing=[{self.name!r}])."
+                f"declare it: Explainer(model, missing=[{self.name!r}]), on the command line --missing."
             )
         if self.kind == "binary" and value not in (0, 1):
-            raise InputError(f"Feature {self.name!r} was declared binary: it must be 0 or 1. Got {self._text(value)}.")
-        if self.kind in ("ordinal", "date") and not value.is_integer():
+            raise InputError(f"Feature {self.name!r} is of kind binary: it must be 0 or 1. Got {self._text(value)}.")
+        if self.kind in ("integer", "date") and not value.is_integer():
             raise InputError(
-                f"Feature {self.name!r} was declared {self.kind}: it must be a whole number. "
-                f"Got {self.floats.shortest(value)}."
+                f"Feature {self.name!r} is of kind {self.kind}: it must be a whole number. "
+                f"Got {self.floats.shortest(value)}; correct it, or declare the kind: "
+                f"Explainer(model, kinds={{{self.name!r}: 'real'}})."
             )
         if not self._lowest <= value <= self._highs[-1]:
             limit = self.floats.largest
@@ -144,6 +152,11 @@ class NumericFeature:
     def _text(self, value: float) -> str:
         return show_day(value) if self.kind == "date" else self.floats.shortest(value)
 
+    def show_presented(self, row: Sequence[Value]) -> str:
+        """Return the value in a row as people write it."""
+        value = row[self.column]
+        return value if isinstance(value, str) else self._text(math.nan if value is None else float(value))
+
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return the value of this cell that is closest to the row `near`, or to 0 if that value is missing."""
         if cell == self.missing_cell:
@@ -151,10 +164,12 @@ class NumericFeature:
         place, value = self.place(cell), float(near[self.column])
         return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
 
-    def condition(self, domain: Domain) -> Condition:
+    def condition(self, domain: Domain, near: Rows | None = None) -> Condition:
         """Return the domain as closed bounds; a bound at the end of the feature's own range is left out."""
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
+        if near is not None and not math.isnan(value := float(near[self.column])):
+            return replace(self.condition(domain), near=value)
         cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)
         missing = None if self.missing_cell is None else self.missing_cell in domain
         if not cells:
@@ -169,7 +184,9 @@ class NumericFeature:
         return replace(self._condition(*ranges[0]), missing=missing)
 
     def _condition(self, low: float | None, high: float | None) -> Condition:
-        return Condition(self.name, low, high, dtype=self.floats.name, date=self.kind == "date")
+        return Condition(
+            self.name, low, high, dtype=self.floats.name, date=self.kind == "date", whole=self.kind != "real"
+        )
 
     def _ends(self, first: int, last: int) -> Range:
         low, high = float(self.lows[first]), float(self.highs[last])
@@ -180,6 +197,14 @@ class NumericFeature:
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
         return self._text(float(row[self.column]))
+
+    def show_briefly(self, row: Rows) -> str:
+        """Return the value in a row or, if that takes many digits, another one of its cell."""
+        value = float(row[self.column])
+        if self.kind != "real" or math.isnan(value):
+            return self._text(value)
+        place = self.place(self.cell(np.asarray(row).tolist()))
+        return shortest_inside(value, self._lows[place], self._highs[place], self.floats)
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells whose values all satisfy the condition."""
@@ -242,20 +267,38 @@ class ValueFeature:
         """Return the columns' values for this named value."""
         return [float(value) for value in self.points[cell]]
 
-    def condition(self, domain: Domain) -> Condition:
+    def condition(self, domain: Domain, near: Rows | None = None) -> Condition:
         """Return the domain as a choice of named values."""
         if len(domain) == self.n_cells:
             return Condition(self.name)
-        return Condition(self.name, values=tuple(self.labels[cell] for cell in sorted(domain)))
+        values = tuple(self.labels[cell] for cell in sorted(domain))
+        others = tuple(label for cell, label in enumerate(self.labels) if cell not in domain)
+        return Condition(self.name, values=values, others=others)
 
     def show(self, row: Rows) -> str:
         """Return the named value in a row."""
         return show_label(self.labels[self.cell(row.tolist())])
 
+    def show_presented(self, row: Sequence[Value]) -> str:
+        """Return the named value in a row as people write it: a label, or the numbers of a one-hot group."""
+        if len(self.columns) > 1:
+            given = [row[column] for column in self.columns]
+            return show_label(
+                next(label for label, point in zip(self.labels, self.points, strict=True) if (point == given).all())
+            )
+        value = row[self.columns[0]]
+        missing = value is None or (isinstance(value, float) and math.isnan(value))
+        known = [label for label in self.labels if type(label) is type(value) and label == value]
+        return "missing" if missing else show_label(known[0] if known else "other")
+
+    def show_briefly(self, row: Rows) -> str:
+        """Return the named value in a row."""
+        return self.show(row)
+
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the values that satisfy the condition."""
         if isinstance(condition, Choice):
-            return condition.places([show_label(label) if label is None else label for label in self.labels])
+            return condition.places(self.labels)
         raise InputError(
             f"A condition on {self.name!r} must choose among its values, as in "
             f"'{self.name} = {show_label(self.labels[0])}'."

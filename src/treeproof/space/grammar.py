@@ -1,11 +1,14 @@
-"""Conditions on features as users write them: parses text into a feature index with bounds or a choice of values.
+r"""Conditions on features as users write them: parses text into a feature index with bounds or a choice of values.
 
 ::
 
     petal length (cm) <= 2.4        1 < age <= 30        0.5 >= width
     colour = red                    colour != red        colour in {red, blue}        colour not in {red, "a, b"}
     age is missing                  age is not missing   age in {30, missing}
+    age <= 30 or missing            age < 30 or 40 <= age <= 50
 
+A value that has commas, that could be read as something else, or that is text though it looks like a number, is put in
+quotes: ``checking = "<0"``, ``code = "1"``, ``name = "None"``. Inside quotes, a backslash escapes, as in ``"\t"``.
 A name may contain spaces, operators, brackets, the word "and", even another name: where several known names fit, the
 longest is meant, and ambiguous text is refused (a name in backticks is never ambiguous). Numbers
 are read as float64, because that is what ``x <= 2.4`` means to those who write it and to those who check it. Many
@@ -21,13 +24,14 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.floats import FLOAT32, Floats
+from treeproof.space.wording import show_label, show_name, unescaped
 
 Interval = tuple[float, float]
 """A closed interval of float64 numbers, never empty."""
@@ -42,9 +46,19 @@ _MEMBER = re.compile(r"(?:\s+in|\s+(not)\s+in|\s*∈|\s*(∉))\s*\{(.*)\}\s*", r
 _ANYTHING = re.compile(r"\s+is any value\s*")
 _MISSING = re.compile(r"\s+is(\s+not)?\s+missing\s*", re.IGNORECASE)
 _JOINTS = {word: re.compile(rf"\s+{word}\s+", re.IGNORECASE) for word in ("and", "or")}
-_VALUE = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s,"'][^,]*?))\s*(?:,|$)""")
+_QUOTED = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
+_VALUE = re.compile(rf"""\s*(?:{_QUOTED}|([^\s,"'][^,]*?))\s*(?:,|$)""", re.DOTALL)
+_IN_QUOTES = re.compile(_QUOTED, re.DOTALL)
+_MISSING_ALONE = re.compile(r"\s*missing\s*", re.IGNORECASE)
+_OR_MISSING = re.compile(r"\s+or\s+missing\s*$", re.IGNORECASE)
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 _ASCII = {"≤": "<=", "≥": ">="}
+
+
+class Quoted(str):
+    """A value that was written in quotes: text, and nothing else."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +110,14 @@ class Choice:
     @property
     def missing(self) -> bool:
         """Whether a missing number, which is unequal to every number, satisfies the condition."""
-        return ("missing" in self.values) != self.negated
+        return any(map(_is_missing, self.values)) != self.negated
 
     def intervals(self, whole: bool = False) -> list[Interval]:
         """Return the float64 numbers (whole ones, if `whole`) that satisfy the condition, as closed intervals.
 
         InputError if a value is neither a number nor "missing".
         """
-        chosen = sorted({_finite(value) for value in self.values if value != "missing"})
+        chosen = sorted({_finite(value) for value in self.values if not _is_missing(value)})
         if not self.negated:
             return [interval for value in chosen for interval in _closed(value, value, whole)]
         ends = [-math.inf, *chosen, math.inf]
@@ -122,7 +136,30 @@ class Choice:
         return frozenset(range(len(labels))) - chosen if self.negated else chosen
 
 
-ParsedCondition = Bounds | Choice
+@dataclass(frozen=True, slots=True)
+class Either:
+    """The condition that a number satisfies at least one of several others.
+
+    Examples
+    --------
+    >>> parse_condition("age < 30 or missing", ["age"]).missing
+    True
+    """
+
+    feature: int
+    parts: tuple[ParsedCondition, ...]
+
+    @property
+    def missing(self) -> bool:
+        """Whether a missing number satisfies the condition."""
+        return any(part.missing for part in self.parts)
+
+    def intervals(self, whole: bool = False) -> list[Interval]:
+        """Return the float64 numbers (whole ones, if `whole`) that satisfy the condition, as closed intervals."""
+        return sorted(one for part in self.parts for one in part.intervals(whole))
+
+
+ParsedCondition = Bounds | Choice | Either
 
 
 def parse_condition(text: str, names: Sequence[str]) -> ParsedCondition:
@@ -154,6 +191,18 @@ def parse_conditions(
     >>> [condition for condition, _ in parse_conditions("food and drink > 3 and colour = red", names)]
     ['food and drink > 3', 'colour = red']
     """
+    pieces = _split(
+        text, joint, lambda part: _readings(part, names) if joint == "and" else _perhaps_missing(part, names)
+    )
+    if pieces is None:  # name the part that is wrong, split at every joint
+        for part in _JOINTS[joint].split(text):
+            parse_condition(part.strip(), names)
+        raise InputError(_advice(text, names))
+    return [(part, parse_condition(part, names)) for part in pieces]
+
+
+def _split(text: str, joint: Literal["and", "or"], reads: Callable[[str], Any]) -> list[str] | None:
+    """Return the shortest parts between joints that can all be read; None if there are none."""
     joints = list(_JOINTS[joint].finditer(text))
     starts = [0, *(joint.end() for joint in joints)]
     ends = [*(joint.start() for joint in joints), len(text)]
@@ -162,19 +211,22 @@ def parse_conditions(
     for i in reversed(range(len(starts))):
         for j in range(i, len(ends)):
             part = text[starts[i] : ends[j]].strip()
-            if (j + 1 == len(ends) or step[j + 1]) and _readings(part, names):
+            if (j + 1 == len(ends) or step[j + 1]) and reads(part):
                 step[i] = (part, j + 1)
                 break
-    conditions, at = [], 0
+    parts, at = [], 0
     while at < len(starts):
         following = step[at]
-        if following is None:  # name the part that is wrong, split at every joint
-            for part in _JOINTS[joint].split(text):
-                parse_condition(part.strip(), names)
-            raise InputError(_advice(text, names))
+        if following is None:
+            return None
         part, at = following
-        conditions.append((part, parse_condition(part, names)))
-    return conditions
+        parts.append(part)
+    return parts
+
+
+def _perhaps_missing(text: str, names: Sequence[str]) -> list[Reading]:
+    """Return the readings of a part between two "or": one condition, or one "or missing"."""
+    return _single(_OR_MISSING.sub("", text), names)
 
 
 def rounded(intervals: Sequence[Interval], floats: Floats = FLOAT32) -> list[Interval]:
@@ -212,8 +264,17 @@ def _closed(low: float, high: float, whole: bool) -> list[Interval]:
     return [(float(low), float(high))] if low <= high else []
 
 
-def _readings(text: str, names: Sequence[str]) -> list[tuple[int, int, ParsedCondition]]:
-    """Return every way to read the text as a condition, with the position of the name."""
+Reading = tuple[int, int, ParsedCondition]
+"""A way to read a text as a condition, with the position of the name."""
+
+
+def _readings(text: str, names: Sequence[str]) -> list[Reading]:
+    """Return every way to read the text as a condition."""
+    return _alternatives(text, names) or _single(text, names)
+
+
+def _single(text: str, names: Sequence[str]) -> list[Reading]:
+    """Return every way to read the text as a condition without "or"."""
     found = []
     for feature, name in enumerate(names):
         for start, end in _occurrences(text, name):
@@ -223,7 +284,22 @@ def _readings(text: str, names: Sequence[str]) -> list[tuple[int, int, ParsedCon
     return found
 
 
-def _only(text: str, found: Sequence[tuple[int, int, ParsedCondition]], names: Sequence[str]) -> ParsedCondition:
+def _alternatives(text: str, names: Sequence[str]) -> list[Reading]:
+    """Return the reading of the text as several conditions on one feature that are joined by "or", if there is one."""
+    pieces = _split(text, "or", lambda part: _MISSING_ALONE.fullmatch(part) or _single(part, names)) or [text]
+    readings = [_single(piece, names) for piece in pieces if not _MISSING_ALONE.fullmatch(piece)]
+    parts = [_only(text, found, names) for found in readings] if len(pieces) > 1 else []
+    if len({part.feature for part in parts}) != 1:
+        return []
+    feature = parts[0].feature
+    parts += [Choice(feature, ("missing",)) for _ in range(len(pieces) - len(parts))]
+    chosen = [value for part in parts if isinstance(part, Choice) and not part.negated for value in part.values]
+    simple = all(isinstance(part, Choice) and not part.negated for part in parts)
+    start, end, _ = readings[0][0]
+    return [(start, end, Choice(feature, tuple(chosen)) if simple else Either(feature, tuple(parts)))]
+
+
+def _only(text: str, found: Sequence[Reading], names: Sequence[str]) -> ParsedCondition:
     """Return the reading with the longest name; InputError if another one is not merely about a part of that name."""
     length = max(end - start for start, end, _ in found)
     best = [reading for reading in found if reading[1] - reading[0] == length]
@@ -239,8 +315,8 @@ def _only(text: str, found: Sequence[tuple[int, int, ParsedCondition]], names: S
 
 
 def _occurrences(text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of a name, plain and in backticks (which then belong to it)."""
-    for written in (name, f"`{name}`"):
+    """Yield the positions of a name, plain and in backticks (which then belong to it), or as results write it."""
+    for written in dict.fromkeys((name, f"`{name}`", show_name(name))):
         start = text.find(written) if written else -1
         while start >= 0:
             yield start, start + len(written)
@@ -265,9 +341,9 @@ def _around(before: str, feature: int, after: str) -> ParsedCondition | None:
         return _bounds(feature, [(_ASCII.get(right[1], right[1]), right[2])])
     if match := _EQUALS.fullmatch(after):
         value = match[2].strip()
-        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+        quoted = _IN_QUOTES.fullmatch(value)
         negated = match[1] in ("!=", "≠")
-        return Choice(feature, (value[1:-1] if quoted else value,), negated) if value else None
+        return Choice(feature, (_unquoted(quoted) if quoted else value,), negated) if value else None
     if match := _MEMBER.fullmatch(after):
         values = _values(match[3])
         return Choice(feature, values, bool(match[1] or match[2])) if values else None
@@ -298,13 +374,21 @@ def _values(text: str) -> tuple[str, ...] | None:
         match = _VALUE.match(text, at)
         if not match:
             return None
-        quoted = match[1] if match[1] is not None else match[2]
-        if quoted is None and not match[3]:
+        if match[3] == "":
             return None
-        found.append(match[3] if quoted is None else quoted)
+        found.append(_unquoted(match) if match[3] is None else match[3])
         at = match.end()
         if not match[0].endswith(","):
             return tuple(found)
+
+
+def _unquoted(match: re.Match[str]) -> Quoted:
+    """Return what stands between quotes."""
+    return Quoted(unescaped(match[1] if match[1] is not None else match[2]))
+
+
+def _is_missing(value: str) -> bool:
+    return value == "missing" and not isinstance(value, Quoted)
 
 
 def _read(text: str) -> float:
@@ -324,11 +408,16 @@ def _finite(text: str) -> float:
 
 
 def _place(text: str, labels: Sequence[object]) -> int:
-    """Return the index of the label with this text, or else of the only number that is equal to it."""
-    written = [str(label) for label in labels]
-    if written.count(text) == 1:
-        return written.index(text)
-    if text in written:
+    """Return the index of the label with this text, or else of the only number that is equal to it.
+
+    A value in quotes is text, if there is such a value; one without them is missing, or a number, if there is one.
+    """
+    quoted = isinstance(text, Quoted)
+    alike = [place for place, label in enumerate(labels) if ("missing" if label is None else str(label)) == text]
+    best = [place for place in alike if isinstance(labels[place], str) == quoted]
+    if len(best or alike) == 1:
+        return (best or alike)[0]
+    if alike:
         raise InputError(f"The value must not be ambiguous. {text!r} matches several values of the feature.")
     if re.fullmatch(_NUMBER, text):
         numbers = [
@@ -338,7 +427,7 @@ def _place(text: str, labels: Sequence[object]) -> int:
         ]
         if len(numbers) == 1:
             return numbers[0]
-    shown = ", ".join(written[:12]) + (", ..." if len(written) > 12 else "")
+    shown = ", ".join(show_label(label) for label in labels[:12]) + (", ..." if len(labels) > 12 else "")  # type: ignore[arg-type]
     raise InputError(f"The value must be one of {{{shown}}}. Got {text!r}.")
 
 

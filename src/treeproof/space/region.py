@@ -5,7 +5,7 @@ that satisfy ``x <= 2.4`` reach the model's numbers up to the one nearest to 2.4
 lies in it: no split of the forest distinguishes the numbers of a cell. An input that is shown satisfies the condition
 exactly as it is written, and not only after rounding.
 
-For a feature declared binary or ordinal, inputs are whole numbers: ``age > 4`` starts at 5.
+For a feature of kind binary or integer, inputs are whole numbers: ``age > 4`` starts at 5.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -21,12 +21,13 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Rows
-from treeproof.space.conditions import Condition, show_label
+from treeproof.space.conditions import Condition
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_conditions, rounded
 from treeproof.space.space import Space
+from treeproof.space.wording import equals, shortest_inside, show_name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,7 +35,7 @@ class Restriction:
     """One condition on one feature: intervals that it lies in, or cells. `text` says it in words.
 
     `intervals` holds the float64 numbers that satisfy it; `read` the model's numbers that do, as in a constraint. With
-    `missing`, a missing value satisfies it too. Where `text` names one value of the cells, `wide` names all of them.
+    `missing`, a missing value satisfies it too.
     """
 
     feature: int
@@ -43,7 +44,6 @@ class Restriction:
     read: tuple[Interval, ...] = ()
     cells: frozenset[int] | None = None
     missing: bool = False
-    wide: str | None = None
 
 
 class Region:
@@ -117,10 +117,11 @@ class Region:
                     return False
         return True
 
-    def row(self, point: Cells, near: Rows) -> tuple[Rows, dict[int, float]]:
+    def row(self, point: Cells, near: Rows, *, brief: bool = False) -> tuple[Rows, dict[int, float]]:
         """Return a row of the region in the given cells, near another row, as the model sees it.
 
-        Beside it, the float64 numbers that satisfy the restrictions and round to it, by column.
+        Beside it, the float64 numbers that satisfy the restrictions and round to it, by column. If `brief`, restricted
+        numbers that would take many digits are not the nearest ones.
         """
         row, written = self._space.row(point, near), {}
         for f, numbers in self._numbers.items():
@@ -129,7 +130,7 @@ class Region:
             column = feature.column
             if point[f] == feature.missing_cell:
                 continue
-            row[column], written[column] = _inside(feature, point[f], numbers, float(near[column]))
+            row[column], written[column] = _inside(feature, point[f], numbers, float(near[column]), brief)
         return row, written
 
 
@@ -156,10 +157,10 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
     return found
 
 
-def in_own_cell(space: Space, feature: int, point: Cells) -> Restriction:
-    """Return the restriction that keeps a feature in its own cell, with all values of that cell."""
-    cell = point[feature]
-    return Restriction(feature, str(space.features[feature].condition(range(cell, cell + 1))), cells=frozenset((cell,)))
+def in_own_cell(space: Space, feature: int, row: Rows, point: Cells) -> Restriction:
+    """Return the restriction that keeps a feature in its own cell; `text` says that it keeps its value."""
+    text = equals(space.names[feature], space.features[feature].show(row))
+    return Restriction(feature, text, cells=frozenset((point[feature],)))
 
 
 def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
@@ -172,10 +173,9 @@ def _as_it_is(space: Space, item: Any, row: Rows | None) -> Restriction:
         assert isinstance(feature, ValueFeature)
         value = float(row[column])
         cells = np.flatnonzero(feature.points[:, place] == value)
-        return Restriction(f, f"{item} = {space.forest.floats.shortest(value)}", cells=frozenset(cells.tolist()))
-    f = space.index(item)
-    own = in_own_cell(space, f, space.cells(row))
-    return replace(own, text=f"{space.names[f]} = {space.features[f].show(row)}", wide=own.text)
+        text = f"{show_name(item)} = {space.forest.floats.shortest(value)}"
+        return Restriction(f, text, cells=frozenset(cells.tolist()))
+    return in_own_cell(space, space.index(item), row, space.cells(row))
 
 
 def _from_condition(space: Space, condition: Condition, names: Sequence[str]) -> Restriction:
@@ -197,7 +197,8 @@ def _from_condition(space: Space, condition: Condition, names: Sequence[str]) ->
                 raise InputError(f"Feature {condition.name!r} must be one of {list(feature.labels)}. Got {value!r}.")
         cells = frozenset(known.index((type(value) is bool, value)) for value in condition.values)
         return Restriction(index, str(condition), cells=cells)
-    return _restriction(space, Choice(index, tuple(show_label(v) for v in condition.values)), str(condition), names)
+    written = tuple("missing" if value is None else str(value) for value in condition.values)
+    return _restriction(space, Choice(index, written), str(condition), names)
 
 
 def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequence[str]) -> Restriction:
@@ -219,7 +220,7 @@ def _restriction(space: Space, parsed: ParsedCondition, text: str, names: Sequen
         assert isinstance(feature, ValueFeature)
         if isinstance(parsed, Choice):
             return Restriction(f, text, cells=feature.satisfying(parsed))
-        if parsed.low is None and parsed.high is None:
+        if isinstance(parsed, Bounds) and parsed.low is None and parsed.high is None:
             return Restriction(f, text, cells=frozenset(range(feature.n_cells)))
     except InputError as error:
         raise InputError(f"In the condition {text!r}: {error}") from error
@@ -242,7 +243,9 @@ def _group_column(space: Space, name: str) -> tuple[int, int, int]:
     return f, column, space.features[f].columns.index(column)
 
 
-def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float) -> tuple[float, float]:
+def _inside(
+    feature: NumericFeature, cell: int, numbers: Sequence[Interval], near: float, brief: bool
+) -> tuple[float, float]:
     """Return the cell's number near `near` that some number of the intervals rounds to, and that number."""
     best: tuple[float, float, float] | None = None
     place = feature.place(cell)
@@ -253,6 +256,8 @@ def _inside(feature: NumericFeature, cell: int, numbers: Sequence[Interval], nea
             if first > last:
                 continue
             value = min(max(near, first), last)
+            if brief:
+                value = feature.floats.round(float(shortest_inside(value, first, last, feature.floats)))
             short = float(feature.floats.shortest(value))
             # Clipping moves no number across one of the model's: if value < low, then low rounds to value.
             written = short if low <= short <= high else min(max(value, low), high)

@@ -179,7 +179,7 @@ def test_other_values_are_declared(run, folder):
     assert code == 2
     assert "Explainer(model, other=['city'])" in err
     for declared in (["--other"], ["--other", "city", "code"], ["--observed"]):
-        code, out, _ = run("explain", "pipe.pkl", "rows.csv", "--row", "0", "1", "--trust", *declared)
+        code, out, _ = run("explain", "pipe.pkl", "rows.csv", "--row", "0", "1", "--trust", "--plain", *declared)
         assert code == 0
         assert "city = other" in out, declared
     assert run("explain", "pipe.pkl", "rows.csv", "--row", "1", "--trust", "--other", "city")[0] == 2
@@ -206,11 +206,14 @@ def test_other_values_are_declared(run, folder):
         (["explain", "m.json", "iris.csv", "--one-hot", "a"], "NAME=COLUMN"),
         (["explain", "m.json", "iris.csv", "--timeout", "-1"], "'timeout'"),
         (["train", "iris.csv", "--class", "species"], "class column must be one of"),
-        (["train", "iris.csv", "--trees", "0"], "at least 1"),
+        (["train", "iris.csv", "--trees", "0"], "between 1 and"),
         (["train", "iris.csv", "--out", "m.txt"], "must end in .json or .skops"),
-        (["train", "words.csv"], "must be a number"),
+        (["train", "words.csv"], "numbers, but 1 of its cells are none, such as 'much' in row 0"),
         (["explain", "m.json"], "required"),
         (["sing"], "invalid choice"),
+        (["explian", "m.json", "iris.csv"], "Did you mean 'explain'?"),
+        (["explain", "m.json", "iris.csv", "--kind", "contrastve"], "Did you mean 'contrastive'?"),
+        (["explain", "m.json", "iris.csv", "--inflate", "--plain"], "not allowed with"),
     ],
 )
 def test_bad_input_gives_exit_code_2_and_a_message(run, folder, words, message):
@@ -218,7 +221,8 @@ def test_bad_input_gives_exit_code_2_and_a_message(run, folder, words, message):
     (folder / "empty.csv").write_text("")
     (folder / "ragged.csv").write_text("a,b\n1,2\n3\n")
     (folder / "other.csv").write_text("a,b\n1,2\n")
-    (folder / "words.csv").write_text(f"{header},class\n1,2,much,4,0\n")
+    (folder / "words.csv").write_text(f"{header},class\n" + "".join(f"1,{i},{i},4,0\n" for i in range(11)))
+    (folder / "words.csv").write_text((folder / "words.csv").read_text().replace("1,0,0,", "1,0,much,"))
     (folder / "broken.json").write_text('{"format": "treeproof-forest", ')
     code, out, err = run(*words)
     assert code == 2
@@ -241,7 +245,7 @@ def test_explaining_a_forest_in_a_file_waits_for_no_library(tmp_path):
     code = (
         "import sys; from treeproof.cli import main; "
         "assert main(['explain', 'forest.json', 'rows.csv']) == 0; "
-        "sys.exit(', '.join({'sklearn', 'scipy', 'pandas', 'xgboost', 'lightgbm'} & set(sys.modules)) or 0)"
+        "sys.exit(', '.join({'sklearn', 'scipy', 'pandas', 'pysat', 'jinja2', 'matplotlib'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -273,6 +277,39 @@ def test_a_local_reason_from_the_command_line(run):
     assert (code, "abductive    {}" in out) == (0, True)
     code, _, err = run(*words, "--scale", "petal width (cm)=0.4")
     assert (code, "--scale requires --radius" in err) == (2, True)
+    code, out, _ = run(*words, "--at-most", "1", "--scale", "petal width (cm)=0.4")
+    assert (code, "moves by" in out, "of at most 1 feature reaches further" in out) == (0, True, True)
     code, _, _ = run(*words, "--radius", "0.5", "--out", "near.csv")
     assert code == 0
     assert Path("near.csv").read_text().splitlines()[0].endswith(",within")
+
+
+def test_a_person_reads_ranges_and_a_program_what_it_asks_for(run, monkeypatch):
+    wide = run("explain", "m.json", "iris.csv", "--row", "70", "--inflate")[1]
+    plain = run("explain", "m.json", "iris.csv", "--row", "70", "--plain")[1]
+    assert "can be widened" in wide
+    assert "can be widened" not in plain
+    assert run("explain", "m.json", "iris.csv", "--row", "70")[1] == wide
+    assert not json.loads(run("explain", "m.json", "iris.csv", "--row", "70", "--json")[1])["inflated"]
+    monkeypatch.setattr("treeproof.questions.abductive.SECONDS", 0.0)
+    code, out, err = run("explain", "m.json", "iris.csv", "--row", "70")
+    assert (code, out) == (0, plain)
+    assert "--inflate does it all the same" in err
+
+
+def test_the_usual_time_limit_is_said_when_it_strikes(run, monkeypatch):
+    monkeypatch.setattr("treeproof.cli.options.TIMEOUT", 0.0)
+    code, out, err = run("explain", "m.json", "iris.csv", "--row", "70")
+    assert code == 1
+    assert "Timed out" in out
+    assert "stopped at the time limit for row 70" in err
+    assert run("explain", "m.json", "iris.csv", "--row", "70", "--timeout", "none")[0] == 0
+
+
+def test_a_missing_value_names_the_option(run, folder):
+    rows = [[0.0], [1.0], [float("nan")]] * 5
+    model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, [0, 1, 1] * 5)
+    tp.save_forest(tp.import_model(model), folder / "gaps.json")
+    (folder / "gaps.csv").write_text('x0\n1\n""\n')
+    assert "--missing" in run("explain", "gaps.json", "gaps.csv", "--row", "1")[2]
+    assert run("explain", "gaps.json", "gaps.csv", "--row", "1", "--missing")[0] == 0

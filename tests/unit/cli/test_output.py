@@ -185,6 +185,11 @@ def test_every_command_speaks_json(files, capsys, tmp_path):
     code, out, _ = run(capsys, "check", "certificates/row-0-why.json", "m.json", "--json")
     assert code == 0
     assert json.loads(out)["accepted"] is True
+    assert run(capsys, "check", "certificates/row-0-why.json", "m.json", files[1], "--row", "0")[0] == 0
+    code, _, err = run(capsys, "check", "certificates/row-0-why.json", "m.json", files[1], "--row", "1")
+    assert (code, "about another row" in err) == (3, True)
+    code, _, err = run(capsys, "check", "certificates/row-0-why.json", "m.json", "--row", "1")
+    assert (code, "needs a table and its number" in err) == (2, True)
     (tmp_path / "other.json").write_text((tmp_path / "t.json").read_text())
     code, out, err = run(capsys, "check", "certificates/row-0-why.json", "other.json", "--json")
     assert code == 3

@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
 import treeproof as tp
 from treeproof.cli import main
+from treeproof.cli.terminal import waiting
 
 pytest.importorskip("rich")
 pty = pytest.importorskip("pty")  # not on every platform
@@ -255,3 +257,15 @@ def test_the_demo_on_a_terminal(tmp_path, terminal):
     assert "╭─ Why not setosa? ─" in shown
     assert "treeproof train data.csv" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_seconds_are_counted_on_a_terminal_after_the_first(terminal, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    told = threading.Event()
+    write = sys.stderr.write
+    monkeypatch.setattr(sys.stderr, "write", lambda text: (write(text), told.set())[0])
+    with waiting(False, "explaining"):
+        assert told.wait(30)
+    assert capsys.readouterr().err.startswith("\r\x1b[Kexplaining: 1 s")

@@ -143,6 +143,12 @@ class TestModels:
         for divisor in ("0x0p+0", "-0x1p+0", "inf"):
             refused(forest, "Sums must be divided by a number", (("sums", "divisor"), divisor))
         refused(forest, "Sums must be divided by a number", (("sums", "softmax"), 0))
+        refused(forest, "A sigmoid must be of float64 sums", (("sums", "sigmoid"), "0x1p+0"))
+        forest["sums"] |= {"numbers": "float64", "sigmoid": "0x1p+0"}
+        assert Model(json.dumps(forest)).label([0.0]) == 1
+        for sigmoid in ("0x0p+0", "-0x1p+0", "inf", None):
+            refused(forest, "A sigmoid must be of float64 sums", (("sums", "sigmoid"), sigmoid))
+        refused(forest, "A sigmoid must be of float64 sums", (("sums", "softmax"), True))
 
     def test_have_cuts_that_part_the_classes(self):
         sums = Sums((0.0,), "float64", cuts=(1.0, 2.0))
@@ -210,6 +216,25 @@ class TestRounding:
         assert model.error == expected
         nothing = summed([[[0.0, 0.0], [0.0, 0.0]]], (0.5, 0.0), softmax=True)
         assert nothing.error == Fraction(4, 2 * 2**53) + Fraction(4, 2**1074) + Fraction(16, 2**53)
+
+    @pytest.mark.parametrize(("divisor", "sigmoid"), [(1.0, 1.0), (3.0, 0.7), (0.5, 9.0)])
+    def test_error_of_sigmoids(self, divisor, sigmoid):
+        trees, start = [[[4.0, -1.0], [2.0, -2.0]], [[-3.0, 0.5], [-1.0, 0.0]]], (0.25, -0.5)
+        times = Fraction(sigmoid) / Fraction(divisor)
+        expected = 4 * (2 + 1) * Fraction(7.25) / 2**53 + 4 * max(Fraction(1), Fraction(divisor)) / 2**1074
+        high, size = (Fraction(3.25) + expected) * times, (Fraction(7.25) + expected) * times
+        model = summed(trees, start, divisor=divisor, sigmoid=sigmoid)
+        if sigmoid == 9:
+            assert high > 33
+            assert model.error is None
+            return
+        exponential = 2 ** math.ceil(high * 13 / 9)
+        assert exponential > math.exp(high)
+        assert model.error == expected + (5 * (1 + exponential) + 2 * size + 10) / 2**53 / times
+        # Far below 0 exponentials overflow; what is a little below costs nothing.
+        low = [[[-600.0, 0.0], [0.0, -1.0]]]
+        assert summed(low, (0.0, 0.0), sigmoid=1.0).error < Fraction(1, 10**11)
+        assert summed(low, (0.0, 0.0), sigmoid=1.2).error is None
 
     def test_overflow(self, monkeypatch):
         half = LARGEST["float64"] / 2
@@ -302,6 +327,18 @@ class TestSums:
         assert followed > 50
         assert by_rounding > 2
 
+    def test_go_through_sigmoids(self):
+        """A class before the largest wins where its sigmoid is rounded to the same, also far from 0."""
+        by_rounding = 0
+        for top, closeness in itertools.product((0.0, 1.0, 20.0, 31.0, 40.0, 800.0, -800.0), (1e-16, 1e-9, 0.01, 1.0)):
+            for totals in ([top - closeness, -5.0, top], [-5.0, top, top + closeness]):
+                sums = Sums((0.0, 0.0, 0.0), sigmoid=0.9)
+                forest = build_forest([leaf(totals)], columns=["a"], classes=[0, 1, 2], vote="sum", sums=sums)
+                label = Model(forest_to_json(forest)).label([0.0])
+                assert label == forest.predict_index([[0.0]])[0]
+                by_rounding += label != totals.index(max(totals))
+        assert by_rounding > 5
+
     def test_reach_the_cuts_that_they_equal(self):
         model = summed([[[0.0], [1.0]]], (0.5,), cuts=(1.0, 2.0), divisor=0.5)
         assert [model.decide([[value]]) for value in (-0.5, 0.0, 0.25, 0.5, 1.0)] == [0, 1, 1, 2, 2]
@@ -364,19 +401,19 @@ class TestFeatures:
         ("feature", "cells", "text"),
         [
             (numeric([1.0, 2.0, MOST]), 0b001, "a <= 1"),
-            (numeric([1.0, 2.0, MOST]), 0b010, "1 < a <= 2"),
+            (numeric([1.0, 2.0, MOST]), 0b010, "1.0000001 <= a <= 2"),
             (numeric([1.0, 2.0, MOST]), 0b011, "a <= 2"),
-            (numeric([1.0, 2.0, MOST]), 0b100, "2 < a"),
-            (numeric([1.0, 2.0, MOST]), 0b110, "1 < a"),
-            (numeric([1.0, 2.0, MOST]), 0b101, "a <= 1 or 2 < a"),
+            (numeric([1.0, 2.0, MOST]), 0b100, "a >= 2.0000002"),
+            (numeric([1.0, 2.0, MOST]), 0b110, "a >= 1.0000001"),
+            (numeric([1.0, 2.0, MOST]), 0b101, "a <= 1 or a >= 2.0000002"),
             (numeric([1.0, 2.0, MOST]), 0b111, "a is any number"),
-            (numeric([1.0, 2.0, 3.0, 4.0], lowest=0.0), 0b1101, "0 <= a <= 1 or 2 < a <= 4"),
+            (numeric([1.0, 2.0, 3.0, 4.0], lowest=0.0), 0b1101, "0 <= a <= 1 or 2.0000002 <= a <= 4"),
             (numeric([1.0, MOST], missing=2), 0b101, "a <= 1 or a is missing"),
             (numeric([1.0, MOST], missing=2), 0b011, "a is any number"),
             (numeric([1.0, MOST], missing=2), 0b111, "a is any number or a is missing"),
-            (numeric([1.0, MOST], missing=2), 0b110, "1 < a or a is missing"),
+            (numeric([1.0, MOST], missing=2), 0b110, "a >= 1.0000001 or a is missing"),
             (numeric([1.0, MOST], missing=0), 0b011, "a <= 1 or a is missing"),
-            (numeric([1.0, MOST], missing=0), 0b100, "1 < a"),
+            (numeric([1.0, MOST], missing=0), 0b100, "a >= 1.0000001"),
             (numeric([1.0, MOST], missing=0), 0b001, "a is missing"),
             (numeric([MOST], missing=1), 0b01, "a is any number"),
             (
@@ -394,8 +431,8 @@ class TestFeatures:
         [
             (numeric([1.0, MOST], missing=2), []),
             (numeric([1.0, MOST]), ["not missing"]),
-            (numeric([1.0, MOST], missing=2, lowest=0.0), ["only from 0 to 3.4028234663852886e+38"]),
-            (numeric([1.0, 2.0], missing=2), ["only from -3.4028234663852886e+38 to 2"]),
+            (numeric([1.0, MOST], missing=2, lowest=0.0), ["only from 0 to 3.4028235e+38"]),
+            (numeric([1.0, 2.0], missing=2), ["only from -3.4028235e+38 to 2"]),
             (numeric([1.0, MOST], missing=2, whole=True), ["only whole numbers"]),
             (Feature("a", [0], 1, [], 0.0, 0.0, False, None, [[3.0]], ["a = 3"]), ["only a = 3"]),
             (Feature("c", [1], 2, [], 0.0, 0.0, False, None, [[0.0], [1.0]], ["x", "y"]), []),
@@ -476,7 +513,7 @@ class TestCertificates:
             document, model, "The instance violates a constraint", (("clauses",), [[[0, [1]]], [[1, [0]], [0, [0]]]])
         )
         weaker = {**document, "claim": "sufficient", "witnesses": {}}
-        assert check({**weaker, "clauses": [[[0, [0]], [1, [1]]]]}, model).space == ["always a <= 0 or 0 < b"]
+        assert check({**weaker, "clauses": [[[0, [0]], [1, [1]]]]}, model).space == ["always a <= 0 or b >= 1e-45"]
 
     def test_rules_close_boxes_in_which_no_part_of_them_holds(self, stump):
         document, model = stump
@@ -490,7 +527,9 @@ class TestCertificates:
         document, model = stump
         assert check(document, model).text == "a forces the label 0; it cannot be dropped"
         weaker = {**document, "claim": "sufficient", "witnesses": {}}
-        assert str(check(weaker, model)) == "Checked: a forces the label 0 (1 closed box).\n  a <= 0.5"
+        assert str(check(weaker, model)).startswith(
+            "Checked: a forces the label 0 (1 closed box).\n  a <= 0.5\nRow: a = "
+        )
         document, model = both
         assert str(check(document, model)).startswith("Checked: a, b force the label 1; none of them can be dropped (")
         forest = build_forest([0], columns=["a", "b"], classes=[0, 1])
@@ -669,7 +708,7 @@ class TestProofs:
                 for c in range(n)
                 if cells >> c & 1
             )
-            assert checker.most_earned(cells, splits) == expected
+            assert checker.most_earned(cells, splits, checker.Budget(1000)) == expected
 
     def test_a_bound_is_what_it_says(self):
         """The bound of a box, by its formula, is compared with what is needed: just so much, and just too little."""
@@ -781,15 +820,15 @@ class TestFiles:
             with pytest.raises(CheckError, match="Cells must be whole numbers from 0 to 1"):
                 checker._ints(given, 0, 2, "Cells")
 
-    def test_of_the_largest_size_are_read_and_longer_ones_are_not(self, tmp_path, monkeypatch):
+    def test_of_the_largest_size_are_read_and_longer_ones_are_not(self, tmp_path):
         path = tmp_path / "file.json"
-        monkeypatch.setattr(checker, "MOST_BYTES", 7)
         for compress in (bytes, gzip.compress):
             path.write_bytes(compress(b"[1, 22]"))
-            assert read(path) == [1, 22]
+            assert read(path, 7 * checker.BYTE_STEPS) == [1, 22]
+            assert read(path, math.inf) == [1, 22]
             path.write_bytes(compress(b"[1, 22] "))
             with pytest.raises(CheckError, match="too large"):
-                read(path)
+                read(path, 7 * checker.BYTE_STEPS)
 
     @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
     def test_are_arguments_of_the_program(self, stump, tmp_path, monkeypatch, capsys):
@@ -799,7 +838,8 @@ class TestFiles:
         (tmp_path / "model.json").write_text(text, encoding="utf-8")
         (tmp_path / "certificate.json").write_text(json.dumps(stump[0]), encoding="utf-8")
         monkeypatch.setattr(sys, "argv", ["check", str(tmp_path / "certificate.json"), str(tmp_path / "model.json")])
-        runpy.run_module("treeproof.checker", run_name="__main__")
+        with pytest.raises(SystemExit, match="0"):
+            runpy.run_module("treeproof.checker", run_name="__main__")
         assert capsys.readouterr().out.startswith("Checked: a forces the label 0")
 
 

@@ -15,6 +15,7 @@ from treeproof.model.decision import Sums
 from treeproof.model.floats import FLOAT64, FLOATS
 from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row
+from treeproof.model.sigmoid import sigmoid_gap
 from treeproof.query.cells import discretise
 from treeproof.query.scores import (
     LARGEST_EXPONENT,
@@ -315,6 +316,16 @@ class TestRoundingError:
         most = max(Fraction(1), Fraction(divisor))
         expected = 4 * (3 + 1) * largest / 2**bits + 4 * most / 2**finest + (16 * most / 2**bits if softmax else 0)
         assert rounding_error(forest) == expected
+
+    def test_of_sigmoids(self):
+        trees = [[[4.0, -1.0], [2.0, -2.0]], [[-3.0, 0.5], [-1.0, 0.0]]]  # 3.25 at most
+        plain, steep = (summed(trees, (0.25, -0.5), divisor=2.0, sigmoid=s) for s in (1.0, 20.0))
+        error, without = rounding_error(plain), rounding_error(summed(trees, (0.25, 0.1), divisor=2.0))
+        assert error - without == sigmoid_gap(plain) > 2 * 5 * Fraction(math.exp(3.25 / 2)) / 2**53
+        assert error < Fraction(1, 10**12)
+        assert sigmoid_gap(steep) is None
+        assert rounding_error(steep) == 4 * Fraction(7.25) + 2
+        assert not exact_leaves(plain).any()
 
     def test_of_sums_that_may_overflow(self, monkeypatch):
         def may_overflow(first: float, n_trees: int = 1, **options: Any) -> bool:

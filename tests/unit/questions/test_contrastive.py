@@ -214,7 +214,7 @@ def test_ctrl_c_leaves_the_explainer_usable(hard, ask):
         (lambda e: e.contrastive(ROW, limits={"age": (30, math.nan)}), "two numbers"),
         (lambda e: e.contrastive(ROW, limits={"age": ("30", "40")}), "two numbers"),
         (lambda e: e.contrastive(ROW, limits={"age": (10**400, None)}), "two numbers"),
-        (lambda e: e.contrastive(ROW, limits={"age": (30.2, 30.8)}), "contain some ordinal value"),
+        (lambda e: e.contrastive(ROW, limits={"age": (30.2, 30.8)}), "contain some integer value"),
         (lambda e: e.contrastive(ROW, limits={"income": (1e39, None)}), "contain some real value"),
         (lambda e: e.contrastive(ROW, limits={"colour": "red"}), "list of its values"),
         (lambda e: e.contrastive(ROW, limits={"colour": ["pink"]}), "must be among"),

@@ -58,7 +58,7 @@ def test_what_is_said(explainer):
     why = explainer.abductive(ROW, within=0.75, scale={"a": 4, "b": 4})
     assert str(why).splitlines() == [
         "yes, because",
-        "  b >= 10.000001",
+        "  b = 13",
         "Proved: this 1 of 3 features forces the prediction as long as no other feature moves by more than 0.75 of its "
         "scale; it cannot be dropped.",
         "Scale: as given for a, b, otherwise the span of the forest's cuts; named and missing values are 1 apart.",
@@ -142,14 +142,54 @@ def test_a_scale_needs_a_radius(explainer):
 def test_a_picture_says_that_it_is_local(explainer):
     pytest.importorskip("matplotlib")
     ax = explainer.abductive(ROW, within=0.75, scale={"a": 4, "b": 4}).plot()
-    assert "others within 0.75 of their scale" in " ".join(
-        text.get_text() for text in ax.figure.findobj(lambda a: hasattr(a, "get_text"))
-    )
+    shown = " ".join(text.get_text() for text in ax.figure.findobj(lambda a: hasattr(a, "get_text")))
+    assert "as long as no other feature moves by more than 0.75 of its scale" in " ".join(shown.split())
 
 
 def test_a_local_explanation_is_not_reviewed_as_a_global_one(explainer):
     why = explainer.abductive(ROW, within=0.75, scale={"a": 4, "b": 4})
-    with pytest.raises(tp.InputError, match=r"The claim must be about all inputs.*ask holds"):
-        explainer.review(ROW, why)
+    review = explainer.review(ROW, why)
+    assert review.holds
+    assert "as long as no other feature moves by more than 0.75 of its scale" in review.title
     assert not explainer.review(ROW, why.rule).holds
+    assert explainer.review(ROW, why.rule, within=0.75, scale={"a": 4, "b": 4}) == review
+    with pytest.raises(tp.InputError, match="needs the row"):
+        explainer.review(None, why)
+    other = tp.Explainer(tp.examples.heart_disease()[0])
+    with pytest.raises(tp.InputError, match="does not say what the scales are here"):
+        other.review([1, 0, 1, 70], why)
     assert explainer.holds(ROW, why.features, within=0.75, scale={"a": 4, "b": 4})
+
+
+def test_a_budget_is_a_number_of_features_and_nothing_else():
+    forest, patient = tp.examples.heart_disease()
+    explainer = tp.Explainer(forest)
+    for wrong in (-1, 1.5, True, "3"):
+        with pytest.raises(tp.InputError, match="'at_most' parameter must be a whole number"):
+            explainer.abductive(patient, at_most=wrong)
+    for name, value in {"within": 0.5, "tries": 3, "prefer": ["weight"], "cost": {"weight": 2}}.items():
+        with pytest.raises(tp.InputError, match=f"'{name}' must not be combined with 'at_most'"):
+            explainer.abductive(patient, at_most=2, **{name: value})
+
+
+def test_a_deadline_leaves_what_was_proved():
+    forest, patient = tp.examples.heart_disease()
+    explainer = tp.Explainer(forest)
+    why = explainer.abductive(patient, at_most=1, timeout=0)
+    assert (why.features, why.furthest, why.decided) == ((), None, False)
+    assert "Timed out" in why.claim
+    profile = explainer.profile(patient, timeout=0)
+    assert (profile.complete, profile.decided, len(profile.steps)) == (False, False, 1)
+    assert "Timed out" in profile.claim
+
+
+def test_a_profile_is_a_frame_and_a_picture(capfd):
+    forest, patient = tp.examples.heart_disease()
+    profile = tp.Explainer(forest).profile(patient, progress=True)
+    assert "features" in capfd.readouterr().err
+    frame = profile.to_frame()
+    assert frame.index.tolist() == [0, 2]
+    assert frame["radius"].tolist() == [0.5, np.inf]
+    assert frame["joined"].tolist() == [(), ("blocked-arteries", "chest-pain")]
+    assert [step["within"] for step in profile.to_dict()["steps"]] == [0.5, None]
+    assert [text.get_text() for text in profile.plot().texts] == ["0.5", "any value"]

@@ -198,7 +198,7 @@ def test_the_shortest_of_several_tries_is_the_first_best_of_those_before_the_dea
     expected = [{1, 2}, {1, 2}, {0}, {0}]
     for looks in range(len(orders)):
         clock(looks)
-        found = minimal.shortest_abductive(remember(forest, (1, 1, 1, 1)), orders)
+        found = minimal.shortest_abductive(remember(forest, (1, 1, 1, 1)), orders[0], orders[1:])
         assert (found.features, found.status) == (expected[looks], "minimal")
 
 

@@ -8,12 +8,12 @@ import random
 import signal
 import threading
 import time
-from collections import Counter
+from typing import Any
 
 import pytest
 
 from treeproof.search import hitting as module
-from treeproof.search.hitting import HittingSets
+from treeproof.search.hitting import HittingSets, SmallestHittingSets
 
 
 def least(costs, sets) -> int:
@@ -42,61 +42,61 @@ def test_sets_are_cheapest_and_bounds_hold_as_sets_are_added(prices):
                     assert sum(costs[f] for f in found) == best == hitting.bound
 
 
-@pytest.mark.parametrize("prices", [(1, 1), (3, 3), (1, 9)])
-@pytest.mark.parametrize("easy", [True, False])
-def test_a_cheaper_set_is_found_if_there_is_one(prices, easy, monkeypatch):
-    if not easy:
-        monkeypatch.setattr(HittingSets, "_easily_cheapest", lambda *_: None)
-    ends = Counter()
+@pytest.mark.parametrize("price", [1, 3, 10**20])
+def test_smallest_sets_are_found_and_bounds_hold_as_sets_are_added(price):
+    found_some = 0
     for seed in range(120):
         rng = random.Random(seed)
-        costs = {f: rng.randint(*prices) for f in range(rng.randint(1, 8))}
+        n = rng.randint(1, 8)
+        costs = dict.fromkeys(range(n), price)
         sets: list[set[int]] = []
-        with HittingSets(costs) as hitting:
-            assert hitting.cheaper(than=0) is None
-            assert hitting.cheaper(than=1) == frozenset()
-            for _ in range(rng.randint(1, 12)):
-                sets.append(set(rng.sample(range(len(costs)), rng.randint(1, len(costs)))))
-                hitting.add(sets[-1])
-                best = least(costs, sets)
-                than = rng.randint(0, 2 * best)
-                found = hitting.cheaper(than)
-                assert hitting.bound <= best
-                assert (found is None) == (best >= than)
-                if found is not None:
-                    assert all(found & other for other in sets)
-                    assert sum(costs[f] for f in found) < than
-                    ends["not the cheapest"] += sum(costs[f] for f in found) > best
-                ends["found"] += found is not None
-            assert len(hitting.cheapest()) > 0
-            assert hitting.bound == best
-    assert ends["found"] > 100
-    assert (ends["not the cheapest"] > 0) == (not easy and prices[0] == prices[1])
+        hitting = SmallestHittingSets(n, price)
+        for _ in range(rng.randint(1, 12)):
+            sets.append(set(rng.sample(range(n), rng.randint(1, n))))
+            hitting.add(sets[-1])
+            best = least(costs, sets)
+            below = rng.randint(0, 2 * best)
+            found = hitting.cheapest(below)
+            assert hitting.bound <= best
+            assert (found is None) == (best >= below)
+            if found is not None:
+                found_some += 1
+                assert all(found & other for other in sets)
+                assert len(found) * price == best == hitting.bound
+                assert not found & hitting.excluded
+    assert found_some > 100
 
 
-def hard(deadline: float | None = None) -> HittingSets:
+Either = type[HittingSets] | type[SmallestHittingSets]
+either = pytest.mark.parametrize("kind", [HittingSets, SmallestHittingSets])
+
+
+def hard(kind: Either, deadline: float | None = None) -> HittingSets | SmallestHittingSets:
     """Far too hard: random sets of seven features, without structure."""
     rng = random.Random(0)
-    hitting = HittingSets(dict.fromkeys(range(150), 1), deadline=deadline)
+    features: Any = dict.fromkeys(range(150), 1) if kind is HittingSets else 150
+    hitting = kind(features, deadline=deadline)
     for _ in range(1500):
         hitting.add(rng.sample(range(150), 7))
     return hitting
 
 
-def test_a_deadline_ends_the_search_with_a_bound():
+@either
+def test_a_deadline_ends_the_search_with_a_bound(kind):
     start = time.monotonic()
-    with hard(deadline=start + 0.2) as hitting:
+    with hard(kind, deadline=start + 0.2) as hitting:
         with pytest.raises(TimeoutError):
-            hitting.cheapest()
+            hitting.cheapest(below=150)
         assert time.monotonic() - start < 5
         assert hitting.bound > 5
 
 
-def test_ctrl_c_is_seen_in_the_middle_of_a_search():
+@either
+def test_ctrl_c_is_seen_in_the_middle_of_a_search(kind):
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
-    with hard() as hitting, pytest.raises(KeyboardInterrupt):
-        hitting.cheapest()
+    with hard(kind) as hitting, pytest.raises(KeyboardInterrupt):
+        hitting.cheapest(below=150)
     assert time.monotonic() - start < 5
 
 

@@ -141,7 +141,7 @@ def test_bad_bounds_are_named(bounds, message):
 
 def test_bounds_of_whole_numbers_leave_one_or_are_refused():
     assert space(kinds={"a": "ordinal"}, bounds={"a": (0.5, 2.5)}).features[0].lows.tolist() == [1]
-    with pytest.raises(tp.InputError, match="must contain some ordinal value"):
+    with pytest.raises(tp.InputError, match="must contain some integer value"):
         space(kinds={"a": "ordinal"}, bounds={"a": (0.2, 0.8)})
 
 
@@ -149,11 +149,11 @@ def test_a_file_holds_kinds_and_rules(tmp_path):
     path = tmp_path / "constraints.txt"
     path.write_text("# about patients\nweight is integer\n\nchest-pain is binary\nif weight > 90 then chest-pain = 1\n")
     declared = read_declarations(path)
-    assert declared.kinds == {"weight": "ordinal", "chest-pain": "binary"}
+    assert declared.kinds == {"weight": "integer", "chest-pain": "binary"}
     assert declared.constraints == ("if weight > 90 then chest-pain = 1",)
     forest, _ = tp.examples.heart_disease()
     explainer = tp.Explainer(forest, constraints=path)
-    assert [feature.kind for feature in explainer.space.features] == ["real", "real", "binary", "ordinal"]
+    assert [feature.kind for feature in explainer.space.features] == ["real", "real", "binary", "integer"]
     with pytest.raises(tp.InputError, match="violates the constraint 'if weight > 90 then chest-pain = 1'"):
         explainer.abductive([1, 0, 0, 95])
     path.write_text("a is real\na is binary\n")

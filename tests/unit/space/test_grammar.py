@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treeproof as tp
-from treeproof.space.grammar import Bounds, Choice, intersect, parse_condition, parse_conditions, rounded
+from treeproof.space.grammar import Bounds, Choice, Quoted, intersect, parse_condition, parse_conditions, rounded
 
 NAMES = ["age", "petal length (cm)", "petal length", "a <= b", "a", "x in {1}", "food and drink", "colour"]
 
@@ -122,8 +122,10 @@ def test_values_are_found_by_their_text_or_their_number():
     assert Choice(0, ("1.0",)).places([1, "1.0"]) == {1}
     with pytest.raises(tp.InputError, match=r"must be one of \{red, blue\}. Got 'Red'"):
         Choice(0, ("Red",)).places(["red", "blue"])
-    with pytest.raises(tp.InputError, match="must not be ambiguous"):
-        Choice(0, ("1",)).places([1, "1"])
+    assert Choice(0, ("1",)).places([1, "1"]) == {0}
+    assert Choice(0, (Quoted("1"),)).places([1, "1"]) == {1}
+    assert Choice(0, ("missing",)).places(["missing", None]) == {1}
+    assert Choice(0, (Quoted("missing"),)).places(["missing", None]) == {0}
     with pytest.raises(tp.InputError, match="must be a number"):
         Choice(0, ("red",)).intervals()
 

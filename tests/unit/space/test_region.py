@@ -78,6 +78,6 @@ def test_a_row_counts_as_it_keeps_a_constraint(value, sign, bound):
     assert tp.Explainer(forest).coverage(text, [[value]]).covered == kept
 
 
-def test_a_feature_in_its_own_cell_keeps_its_whole_cell(space):
-    own = in_own_cell(space, 0, (1, 0, 0))
-    assert (own.text, own.cells) == ("0.50000006 <= x <= 2", frozenset({1}))
+def test_a_feature_in_its_own_cell_keeps_its_whole_cell_and_names_its_value(space):
+    own = in_own_cell(space, 0, np.float32([1.5, 0, 0]), (1, 0, 0))
+    assert (own.text, own.cells) == ("x = 1.5", frozenset({1}))

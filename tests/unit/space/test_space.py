@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 
 import numpy as np
 import pytest
@@ -138,19 +137,19 @@ class TestKinds:
     def test_are_declared_by_name_or_index(self):
         forest = build_forest([leaf(0)], columns=["a", "b", "c"], classes=[0, 1])
         space = declare(forest, kinds={"a": "binary", np.int64(2): "ordinal"})
-        assert [f.kind for f in space.features] == ["binary", "real", "ordinal"]
+        assert [f.kind for f in space.features] == ["binary", "real", "integer"]
 
     @pytest.mark.parametrize("value", [0.5, 2, -1, next32(1)])
     def test_binary_takes_zero_and_one_only(self, value):
         space = declare(cuts(0.5), kinds={"a": "binary"})
-        with pytest.raises(InputError, match=r"'a' was declared binary: it must be 0 or 1\. Got"):
+        with pytest.raises(InputError, match=r"'a' is of kind binary: it must be 0 or 1\. Got"):
             space.cells(np.float32([value]))
         assert [space.cells(np.float32([v])) for v in (0, -0.0, 1)] == [(0,), (0,), (1,)]
 
     @pytest.mark.parametrize("value", [0.5, next32(3), -1.5])
     def test_ordinal_takes_whole_numbers_only(self, value):
         space = declare(cuts(2.5), kinds={"a": "ordinal"})
-        with pytest.raises(InputError, match=r"'a' was declared ordinal: it must be a whole number\. Got"):
+        with pytest.raises(InputError, match=r"'a' is of kind integer: it must be a whole number\. Got"):
             space.cells(np.float32([value]))
         assert [space.cells(np.float32([v])) for v in (-7, 2, 3, 1e30)] == [(0,), (0,), (1,), (1,)]
 
@@ -161,7 +160,7 @@ class TestKinds:
             ({2: "real"}, "index below 2. Got 2"),
             ({-1: "real"}, "Got -1"),
             ({0.5: "real"}, "Got 0.5"),
-            ({"a": "integer"}, r"kind must be one of \('binary', 'ordinal', 'real', 'date'\). Got 'integer'"),
+            ({"a": "whole"}, r"kind must be one of \('binary', 'integer', 'real', 'date'\). Got 'whole'"),
             ({"a": "categorical"}, "Got 'categorical'"),
             ({"a": None}, "Got None"),
             ({"colour": "ordinal"}, "'colour' is already categorical"),
@@ -267,58 +266,19 @@ class TestRow:
         assert near.tolist() == [0.5]
 
 
-def parse(text: str, name: str) -> tuple[float, float]:
-    """The bounds in a printed condition, read as a person with float64 arithmetic would."""
-    number = r"(-?[0-9.]+(?:e[+-]?[0-9]+)?)"
-    if text == f"{name} is any value":
-        return -np.inf, np.inf
-    if match := re.fullmatch(f"{number} <= {name} <= {number}", text):
-        return float(match[1]), float(match[2])
-    if match := re.fullmatch(f"{name} (<=|>=|=) {number}", text):
-        bound = float(match[2])
-        return (-np.inf if match[1] == "<=" else bound), (np.inf if match[1] == ">=" else bound)
-    raise AssertionError(text)
-
-
-def beside(bounds: np.ndarray) -> np.ndarray:
-    """Float64 inputs on the bounds, on what is printed, where rounding switches, and next to all of these."""
-    printed = np.array([float(FLOAT32.shortest(bound)) for bound in bounds])
-    with np.errstate(over="ignore"):
-        down, up = (np.nextafter(np.float32(bounds), np.float32(d)).astype(float) for d in (-np.inf, np.inf))
-        points = np.concatenate([bounds, printed, down, up, bounds / 2 + down / 2, bounds / 2 + up / 2])
-        points = np.concatenate([points, np.nextafter(points, -np.inf), np.nextafter(points, np.inf)])
-        return points[np.isfinite(points.astype(np.float32))]
-
-
-AWKWARD = [
-    -2.0,
-    -1e-45,
-    0.0,
-    0.1,
-    float(np.float32(0.1)),
-    0.3,
-    1 + 1e-12,
-    16777217.0,
-    1e10,
-    1e-30,
-    3e38,
-    -3e38,
-]
-
-
 class TestConditions:
     @pytest.mark.parametrize(
         ("domain", "text"),
         [
             (range(4), "a is any value"),
             (range(1), "a <= -1"),
-            (range(2), "a <= 0.099999994"),
-            (range(1, 2), "-0.99999994 <= a <= 0.099999994"),
-            (range(1, 4), "a >= -0.99999994"),
+            (range(2), "a < 0.1"),
+            (range(1, 2), "-1 < a < 0.1"),
+            (range(1, 4), "a > -1"),
             (range(2, 4), "a >= 0.1"),
         ],
     )
-    def test_on_a_real_feature_have_closed_float32_bounds(self, domain, text):
+    def test_on_a_real_feature_have_the_shortest_bounds_and_keep_the_exact_ones(self, domain, text):
         condition = only_feature(cuts(-1.0, 0.1, 2.0)).condition(domain)
         assert str(condition) == text
         for bound in (condition.low, condition.high):
@@ -336,32 +296,9 @@ class TestConditions:
     def test_on_named_values_list_them(self):
         colour = declare(onehot_forest(), one_hot=COLOURS).features[0]
         assert str(colour.condition(frozenset({2}))) == "colour = blue"
-        assert str(colour.condition(frozenset({2, 0}))) == "colour in {red, blue}"
+        assert str(colour.condition(frozenset({2, 0}))) == "colour != green"
+        assert str(Condition("colour", values=("red", "blue"))) == "colour in {red, blue}"
         assert str(colour.condition(frozenset(range(3)))) == "colour is any value"
-
-    def test_read_back_from_text_never_hold_outside_the_cells(self):
-        feature = only_feature(cuts(*AWKWARD))
-        points = beside(np.concatenate([feature.lows, feature.highs]))
-        for first in range(feature.n_cells):
-            for last in range(first, feature.n_cells):
-                condition = feature.condition(range(first, last + 1))
-                low, high = parse(str(condition), "a")
-                inside = points[(low <= points) & (points <= high)].astype(np.float32)
-                assert len(inside)
-                assert (feature.lows[first] <= inside).all()
-                assert (inside <= feature.highs[last]).all()
-
-    def test_read_back_from_text_hold_for_the_value_as_it_is_shown(self):
-        feature = only_feature(cuts(*AWKWARD))
-        rng = np.random.default_rng(0)
-        for cell in range(feature.n_cells):
-            lows, highs = float(feature.lows[cell]), float(feature.highs[cell])
-            for value in (lows, highs, np.float32(lows / 2 + highs / 2)):
-                row = np.float32([value])
-                first, last = rng.integers(cell + 1), rng.integers(cell, feature.n_cells)
-                low, high = parse(str(feature.condition(range(first, last + 1))), "a")
-                assert low <= float(feature.show(row)) <= high
-                assert np.float32(low) <= row[0] <= np.float32(high)
 
     def test_without_bounds_or_values_allow_anything(self):
         assert str(Condition("a")) == "a is any value"
@@ -411,7 +348,7 @@ class TestDates:
         shown = [str(feature.condition(range(cell, cell + 1))) for cell in range(3)]
         assert shown == ["signup <= 2024-02-29", "2024-03-01 <= signup <= 2024-06-08", "signup >= 2024-06-09"]
         assert feature.show(np.float32([self.DAY])) == "2024-02-29"
-        with pytest.raises(InputError, match=r"declared date: it must be a whole number. Got 3.5"):
+        with pytest.raises(InputError, match=r"of kind date: it must be a whole number. Got 3.5"):
             feature.cell([3.5])
         with pytest.raises(InputError, match=r"0001-01-01 <= signup <= 9999-12-31. Got 1e\+10"):
             feature.cell([1e10])
@@ -443,6 +380,7 @@ class TestDates:
         assert wrong.holds is False
         assert "2024-06-09" in str(wrong)
 
-    def test_a_label_called_missing_is_shown_once(self):
-        assert str(Condition("colour", values=("missing", None))) == "colour = missing"
-        assert str(Condition("colour", values=("red", "missing", None))) == "colour in {red, missing}"
+    def test_a_label_called_missing_is_no_missing_value(self):
+        assert str(Condition("colour", values=("missing",))) == 'colour = "missing"'
+        assert str(Condition("colour", values=(None,))) == "colour is missing"
+        assert str(Condition("colour", values=("red", "missing", None))) == 'colour in {red, "missing", missing}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -74,11 +74,16 @@ def import_model(model: Any, *, vote: Vote | None = None, output: str | int | No
             found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
             return found
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-    known = hint(model, lambda inside: any(importer.takes(inside) for importer in importers))
+    known = hint(model, is_taken)
     listed = f" It takes: {'; '.join(i.TAKES for i in importers)}; or a treeproof.Forest."
     raise UnsupportedModelError(
         f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{known or listed}"
     )
+
+
+def is_taken(model: Any) -> bool:
+    """Return whether some importer takes models of this kind."""
+    return any(importer.takes(model) for importer in _importers())
 
 
 def selected(model: Any, output: str | int | None) -> Any:
@@ -146,6 +151,12 @@ def link_of(model: Any) -> Function | None:
     It can be pickled, as an explainer keeps it.
     """
     found: Function | None = _function_of(model, "link")
+    return found
+
+
+def recorded_kinds(model: Any) -> dict[int, Literal["integer", "binary"]]:
+    """Return the columns that held whole numbers, or truth values, in training, where the model kept a record."""
+    found: dict[int, Literal["integer", "binary"]] = _function_of(model, "kinds") or {}
     return found
 
 

@@ -2,6 +2,11 @@
 
 Each tree adds its weight to the class it predicts and takes a share of it from the others; sums are divided by the
 total weight. The second of two classes wins iff its sum is > 0; of several, the first with the largest sum.
+
+AdaBoostRegressor is refused. Its prediction reaches a cut iff the trees below the cut have less than half the weight,
+which is a sum of leaf values for that cut alone. But it adds the weights in the order of all trees' predictions, and
+rounds in that order. So near half the weight, its own arithmetic needs every tree's prediction beside the weights,
+which no `Sums` has; and with its default of 50 trees, some of the 2**50 sums of weights are that near.
 """
 
 from __future__ import annotations

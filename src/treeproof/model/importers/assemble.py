@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import InputError, UnsupportedModelError
-from treeproof.model.columns import LEAF, Column
+from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
+from treeproof.model.columns import LEAF, Column, IntArray
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FloatName
 from treeproof.model.forest import Forest
@@ -63,45 +63,55 @@ def assemble(
         raise UnsupportedModelError(
             f"The model must have at most {MOST_VALUES} leaf values. Got {n_nodes} nodes, for {n_sums} sums each."
         )
+    # Each array is made once, at its full length and in its final type: a large model is not held twice.
     values = np.zeros((n_nodes, n_sums))
-    parts: dict[str, list[Any]] = {
-        name: [] for name in ("roots", "feature", "threshold", "left", "right", "missing_left", "subset")
-    }
+    feature, left, right, subset = (np.full(n_nodes, LEAF, dtype=np.int32) for _ in range(4))
+    threshold, missing_left = np.full(n_nodes, np.nan), np.zeros(n_nodes, dtype=np.bool_)
+    roots = []
     subsets: dict[frozenset[int], int] = {}
     offset = 0
     for tree in trees:
-        feature = np.asarray(tree.feature)
-        leaf = feature == LEAF
-        categories = tree.left_categories or {}
-        subset = np.full(len(feature), LEAF, dtype=np.int32)
-        for node, left_set in categories.items():
-            subset[node] = subsets.setdefault(left_set, len(subsets))
-        parts["roots"].append(np.asarray(tree.roots) + offset)
-        parts["feature"].append(feature)
-        parts["threshold"].append(np.where(leaf | (subset != LEAF), np.nan, np.asarray(tree.threshold, dtype=float)))
-        parts["left"].append(np.where(leaf, LEAF, np.asarray(tree.left) + offset))
-        parts["right"].append(np.where(leaf, LEAF, np.asarray(tree.right) + offset))
-        at = np.flatnonzero(leaf)
+        here = slice(offset, offset + len(tree.feature))
+        feature[here] = _small(tree.feature, "feature")
+        for node, left_set in (tree.left_categories or {}).items():
+            subset[offset + node] = subsets.setdefault(left_set, len(subsets))
+        inner, leaves = np.flatnonzero(feature[here] != LEAF), np.flatnonzero(feature[here] == LEAF)
+        for name, side, given in (("left", left, tree.left), ("right", right, tree.right)):
+            side[here][inner] = _small(given, name)[inner] + np.int32(offset)
+        by_number = inner[subset[here][inner] == LEAF]
+        threshold[here][by_number] = np.asarray(tree.threshold)[by_number]
+        if tree.missing_left is not None:
+            missing_left[here][inner] = np.asarray(tree.missing_left, bool)[inner]
         to: Any = slice(None) if tree.adds_to is None else tree.adds_to
-        values[offset + at, to if np.ndim(to) == 0 else to[at]] = np.asarray(tree.values, dtype=float)[at]
-        missing = np.zeros(len(feature), bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
-        parts["missing_left"].append(missing & ~leaf)
-        parts["subset"].append(subset)
-        offset += len(feature)
-    arrays = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+        values[here][leaves, to if np.ndim(to) == 0 else to[leaves]] = np.asarray(tree.values)[leaves]
+        roots.append(np.asarray(tree.roots) + offset)
+        offset += len(tree.feature)
+    arrays: dict[str, npt.NDArray[Any]] = {"feature": feature, "left": left, "right": right, "subset": subset}
+    arrays |= {"threshold": threshold, "missing_left": missing_left, "values": values}
+    for array in arrays.values():
+        array.flags.writeable = False
     if not np.isfinite(values).all():
         raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
     return Forest(
+        roots=np.concatenate(roots),
         subsets=tuple(subsets),
         classes=classes,
         columns=tuple(columns),
         importances=np.nan_to_num(np.asarray(importances, dtype=float)),
-        values=values,
         vote=vote,
         dtype=dtype,
         sums=sums,
         **arrays,
     )
+
+
+def _small(given: Any, name: str) -> IntArray:
+    """Return numbers as 32-bit integers; a cast alone would wrap and truncate silently."""
+    array = np.asarray(given)
+    cast: IntArray = array.astype(np.int32, copy=False)
+    if array.dtype != np.int32 and not np.array_equal(cast, array):
+        raise ForestFormatError(f"'{name}' of nodes must be whole numbers below 2**31. Got others.")
+    return cast
 
 
 def split_counts(trees: Iterable[Tree], n_columns: int) -> npt.NDArray[np.float64]:

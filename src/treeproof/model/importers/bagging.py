@@ -1,4 +1,4 @@
-"""scikit-learn's BaggingClassifier and BaggingRegressor of decision trees: the mean of what the trees give."""
+"""scikit-learn's BaggingClassifier and BaggingRegressor: the mean of what trees, or forests, give."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
+from treeproof.model.importers.members import load_average
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted, sequential
 from treeproof.model.importers.tree_nodes import Nodes, read_nodes, require_known, require_known_in_all
 
-TAKES = "BaggingClassifier and BaggingRegressor of decision trees"
+TAKES = "BaggingClassifier and BaggingRegressor of trees and forests"
 
 
 def takes(model: Any) -> bool:
@@ -40,7 +41,8 @@ def load(model: Any, vote: Vote | None) -> Forest:
             f"A {base.__name__} must have n_estimators trees. Got {len(model.estimators_)} and "
             f"n_estimators={model.n_estimators}; was that changed after fitting?"
         )
-    require_trees(model, classifier)
+    if not all_trees(model, classifier):
+        return load_average(model, model.estimators_features_)
     trees = trees_over(model, model.estimators_features_, model.classes_ if classifier else None)
     forest = assemble(
         [trees],
@@ -57,21 +59,17 @@ def load(model: Any, vote: Vote | None) -> Forest:
     return forest
 
 
-def require_trees(model: Any, classifier: bool) -> None:
-    """Refuse an ensemble whose members are not all decision trees that predict as scikit-learn's do."""
+def all_trees(model: Any, classifier: bool) -> bool:
+    """Return whether all members are decision trees; refuse trees that do not predict as scikit-learn's do."""
     kind = DecisionTreeClassifier if classifier else DecisionTreeRegressor
-    for member in model.estimators_:
-        if not isinstance(member, kind):
-            raise UnsupportedModelError(
-                f"{type(model).__name__} must combine decision trees. Got {type(member).__name__}. What such a member "
-                "predicts is rounded before it is added to the others', so that it is no sum of leaf values any more. "
-                f"Explain a {type(member).__name__} alone, if it is a tree ensemble."
-            )
+    if not all(isinstance(member, kind) for member in model.estimators_):
+        return False
     require_known_in_all(model.estimators_, "predict", BaseDecisionTree)
     if classifier:
         require_known_in_all(model.estimators_, "predict_proba", DecisionTreeClassifier)
     if any(np.ndim(tree.n_outputs_) or tree.n_outputs_ != 1 for tree in model.estimators_):
         raise UnsupportedModelError(f"{type(model).__name__} must combine trees with one output. Got several outputs.")
+    return True
 
 
 def trees_over(model: Any, chosen: Sequence[Any], classes: Any) -> Tree:

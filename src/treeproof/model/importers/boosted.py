@@ -41,11 +41,13 @@ def read_trees(
     for a leaf as if it were a split, or the other way round, is ignored.
     """
     order, sizes, left, right = in_order(sizes, left, right)
+    feature = feature[order]
     leaf = left == LEAF
-    feature = np.where(leaf, LEAF, feature[order])
     wrong = ~leaf & ((feature < 0) | (feature >= n_columns))
     if wrong.any():
         raise ForestFormatError(f"Each split must be on one of {n_columns} columns. Got column {feature[wrong][0]}.")
+    feature = feature.astype(np.int32)
+    feature[leaf] = LEAF
     new_place = {}
     if left_categories:
         place = np.full(len(order) and int(order.max()) + 1, LEAF)
@@ -71,20 +73,22 @@ def in_order(sizes: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, In
     and -1 at leaves. All trees are walked at once, level by level.
 
     >>> in_order(np.array([1, 4]), np.array([-1, 3, -1, -1, -1]), np.array([-1, 2, -1, -1, -1]))
-    (array([0, 1, 4, 3]), array([1, 3]), array([-1,  2, -1, -1]), array([-1,  3, -1, -1]))
+    (array([0, 1, 4, 3], ...), array([1, 3], ...), array([-1,  2, -1, -1], ...), array([-1,  3, -1, -1], ...))
     """
     n = len(left)
     if len(right) != n or int(sizes.sum()) != n or (sizes < 1).any():
         raise ForestFormatError("Trees must have as many left as right children, and at least one node.")
-    first = np.cumsum(sizes) - sizes
-    tree = np.repeat(np.arange(len(sizes)), sizes)
+    # Places are 32-bit integers throughout: these arrays take most of the memory of an import.
+    first = (np.cumsum(sizes) - sizes).astype(np.int32)
+    tree = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     levels, inner = [], []
-    level, met = first, np.full(n, -1)
-    below: Any = np.empty(n, np.int64), np.empty(n, np.int64)
+    level, met = first, np.full(n, LEAF, np.int32)
+    below: Any = np.empty(n, np.int32), np.empty(n, np.int32)
     while len(level):
         twice = met[level] >= 0
-        met[level] = np.arange(len(level))
-        twice |= met[level] != np.arange(len(level))
+        number = np.arange(len(level), dtype=np.int32)
+        met[level] = number
+        twice |= met[level] != number
         if twice.any():
             raise _not_a_tree(level[twice][0], tree, first, "is reached twice")
         levels.append(level)
@@ -100,19 +104,20 @@ def in_order(sizes: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, In
             to[splits] = child + first[tree[splits]]
         level = np.concatenate([to[splits] for to in below])
     to_left, to_right = below
-    weight = np.ones(n, np.int64)  # nodes of the branch
+    del met, tree
+    weight = np.ones(n, np.int32)  # nodes of the branch
     for splits in reversed(inner):
         weight[splits] += weight[to_left[splits]] + weight[to_right[splits]]
     used = weight[first]
-    place = np.full(n, LEAF)
+    place = np.full(n, LEAF, np.int32)
     place[first] = np.cumsum(used) - used
     for splits in inner:
         place[to_left[splits]] = place[splits] + 1
         place[to_right[splits]] = place[splits] + 1 + weight[to_left[splits]]
     reached = np.concatenate(levels)
-    order = np.empty(len(reached), np.int64)
+    order = np.empty(len(reached), np.int32)
     order[place[reached]] = reached
-    new_left, new_right = np.full(len(order), LEAF), np.full(len(order), LEAF)
+    new_left, new_right = np.full(len(order), LEAF, np.int32), np.full(len(order), LEAF, np.int32)
     splits = np.concatenate(inner)
     new_left[place[splits]], new_right[place[splits]] = place[to_left[splits]], place[to_right[splits]]
     return order, used, new_left, new_right

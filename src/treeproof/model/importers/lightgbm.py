@@ -3,7 +3,7 @@
 All of them are read from LightGBM's own text, which holds numbers to the last bit. Inputs are compared as float64,
 numbers closer to 0 than 1e-35 as 0. Leaf values are added in float64; a random forest divides the sums by the number of
 trees. The second of two classes wins iff its probability is more than that of the first; of several, the first with the
-largest softmax.
+largest softmax, or, with the objective multiclassova, the largest sigmoid of its own sum.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, 
 from treeproof.model.importers.boosted import read_trees, require_trees
 from treeproof.model.importers.pieces import count_as_missing
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
+from treeproof.model.sigmoid import HIGHEST, sigmoid_gap, sigmoid_range
 
 TAKES = "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker and Booster"
 
 _SCORES = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg"}
 _TWO_CLASSES = ("binary", "cross_entropy")
 _COUNTS = ("poisson", "gamma", "tweedie")
+_SEVERAL_CLASSES = ("multiclass", "multiclassova")
 _INTENSITY = "cross_entropy_lambda"
 _ZERO = float(np.float32(1e-35))  # LightGBM takes what is not larger for 0
 _LARGEST_PART = 700_000
@@ -72,7 +74,7 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
     parsed = _read(booster)
     name, options = _objective(parsed.header)
     steepness = booster.params.get("sigmoid", 1)
-    if name == "binary" and booster.params and float(steepness) != float(options["sigmoid"]):
+    if name in ("binary", "multiclassova") and booster.params and float(steepness) != float(options["sigmoid"]):
         raise UnsupportedModelError(f"The 'sigmoid' parameter must have at most 6 digits. Got {steepness!r}.")
     classes = None
     if isinstance(model, lightgbm.LGBMModel):
@@ -84,7 +86,7 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
         changes = [key for key in _CHANGES_PREDICTIONS if model.get_params().get(key)]
         if changes:
             raise UnsupportedModelError(f"Predictions must be of all trees, and labels or scores. Got {changes}.")
-        if name in (_SCORES if classifier else ("binary", "multiclass")):
+        if name in (_SCORES if classifier else ("binary", *_SEVERAL_CLASSES)):
             raise UnsupportedModelError(f"The objective must fit the model. Got {name!r} for a {type(model).__name__}.")
     given = [str(name) for name in getattr(data, "columns", ())]
     if " ".join(name.replace(" ", "_") for name in given) == parsed.header.get("feature_names"):
@@ -236,17 +238,19 @@ def _forest(model: _Model, classes: Any) -> Forest:
         link, largest = _link(options), FLOAT64.largest
         cut = smallest_reaching(lambda s: 1 - link(s) < link(s), -largest, largest, FLOAT64)
         sums = Sums(start, divisor=divisor, cuts=(cut,))
-    elif name == "multiclass":
+    elif name in _SEVERAL_CLASSES:
         labels = np.arange(n_sums) if classes is None else classes
-        sums = Sums(start, divisor=divisor, softmax=True)
+        sigmoid = None if name == "multiclass" else _steepness(options)
+        sums = Sums(start, divisor=divisor, softmax=sigmoid is None, sigmoid=sigmoid)
     else:
-        known = sorted([*_SCORES, *_TWO_CLASSES, "multiclass", *_COUNTS, _INTENSITY])
+        known = sorted([*_SCORES, *_TWO_CLASSES, *_SEVERAL_CLASSES, *_COUNTS, _INTENSITY])
         got = header.get("objective", "a custom one, whose predictions are no probabilities")
         raise UnsupportedModelError(f"The objective must be one of {known}. Got {got}.")
-    if n_sums != (len(labels) if name == "multiclass" else 1) or (sums.cuts and len(labels) != 2):
+    expected = int(options.get("num_class", len(labels))) if name in _SEVERAL_CLASSES else 1
+    if n_sums != expected or (name in _SEVERAL_CLASSES and n_sums != len(labels)) or (sums.cuts and len(labels) != 2):
         raise UnsupportedModelError(
             f"There must be one sum for two classes, or one for each of several. Got {n_sums} for {len(labels)} "
-            f"classes, objective {name}."
+            f"classes, objective {header['objective']}."
         )
     splits = _splits(model)
     columns, codes, zeros = _columns(model, splits)
@@ -260,6 +264,14 @@ def _forest(model: _Model, classes: Any) -> Forest:
         dtype="float64",
         sums=sums,
     )
+    if sums.sigmoid is not None and sigmoid_gap(forest) is None:
+        high, size = sigmoid_range(forest)
+        raise UnsupportedModelError(
+            "With the objective multiclassova, the largest leaves of all trees, times sigmoid, must add up to 32 at "
+            "most, or to 700 below 0: beyond that, the probabilities of very different sums are equal in float64. Got "
+            f"{high if high > HIGHEST else -size:.3g}. Train fewer rounds, with a smaller learning rate or larger "
+            "leaves (min_child_samples, reg_lambda), or use the objective multiclass."
+        )
     return count_as_missing(
         forest,
         zeros,
@@ -482,11 +494,15 @@ def _power(total: float) -> float:
         return math.inf
 
 
-def _link(options: dict[str, str]) -> Callable[[float], float]:
+def _steepness(options: dict[str, str]) -> float:
     steepness = float(options.get("sigmoid", 1))
     if not 1e-300 < steepness < math.inf:
         raise ForestFormatError(f"The objective's sigmoid must be a positive number. Got {steepness}.")
+    return steepness
 
+
+def _link(options: dict[str, str]) -> Callable[[float], float]:
+    steepness = _steepness(options)
     return lambda total: 1.0 / (1.0 + _power(-steepness * total))
 
 

@@ -81,7 +81,7 @@ def _largest(responses: list[Response], classes: Any, ties_to: Any) -> Forest:
     for response in responses:
         other = response.forest
         probe = np.array([-2.0, 0.3, 5.0], dtype=other.decision.floats.dtype)
-        plain = np.array_equal(response.function(probe), probe)
+        plain = np.array_equal(response.function(probe), probe) and not other.decision.members
         if not plain or (other.columns, other.dtype, dataclasses.replace(other.decision, start=(0.0,))) != same:
             raise UnsupportedModelError(
                 "The models of a OneVsRestClassifier for several classes must give sums, or means of equally many "

@@ -39,8 +39,7 @@ class Response:
 
     def negated(self) -> Response:
         """Return the same answers for a forest whose sums are the negative ones: rounding treats both signs alike."""
-        sums = dataclasses.replace(self.forest.decision, start=tuple(0.0 - x for x in self.forest.decision.start))
-        forest = dataclasses.replace(self.forest, values=0.0 - self.forest.values, sums=sums)
+        forest = dataclasses.replace(self.forest, values=0.0 - self.forest.values, sums=self.forest.decision.negated)
         low, high = self.within
         return dataclasses.replace(
             self, forest=forest, function=lambda sums: self.function(-sums), within=(-high, -low)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treeproof.errors import ImportMismatchError
-from treeproof.model.columns import LEAF, Rows
+from treeproof.model.columns import Rows
 from treeproof.model.forest import Forest
 
 _LARGEST_CHECK = 2**15
@@ -100,15 +100,13 @@ def boundary_rows(forest: Forest, n_rows: int | None = None, seed: int = 0) -> R
     rng = np.random.default_rng(seed)
     floats = forest.floats
     rows = np.empty((n_rows, forest.n_columns), dtype=floats.dtype)
-    numeric = (forest.feature != LEAF) & (forest.subset < 0)
     for j, column in enumerate(forest.columns):
         if column.categories is not None:
             rows[:, j] = rng.integers(len(column.categories), size=n_rows)
             continue
-        thresholds = np.unique(forest.threshold[numeric & (forest.feature == j)]).astype(floats.dtype)
-        thresholds = thresholds[
-            np.abs(thresholds) < floats.largest
-        ]  # at or beyond it, no number is parted from another
+        thresholds = forest.thresholds_of(j).astype(floats.dtype)
+        # At or beyond the largest, no number is parted from another.
+        thresholds = thresholds[np.abs(thresholds) < floats.largest]
         if len(thresholds) == 0:
             thresholds = np.zeros(1, dtype=floats.dtype)
         on = rng.choice(thresholds, size=n_rows)

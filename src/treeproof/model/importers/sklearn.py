@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier, DecisionTreeRegressor
@@ -35,6 +41,8 @@ _FOREST_VOTE: dict[Any, Vote] = {
     MajorityForestClassifier.__dict__["predict_proba"]: "majority",
 }
 
+_FORESTS = (RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor, ExtraTreesRegressor)
+
 _SOME_ROWS = np.zeros((1, 1))  # dense ones: what trees do with missing values depends on that
 
 
@@ -44,15 +52,19 @@ def takes(model: Any) -> bool:
     return isinstance(model, kinds) and getattr(model, "n_outputs_", 1) == 1
 
 
-def load(model: Any, vote: Vote | None, output: int = 0) -> Forest:
+def load(model: Any, vote: Vote | None, output: int = 0, *, compare: bool = True) -> Forest:
     """Return the forest of a fitted scikit-learn model; its ``predict`` is checked against the model's.
 
-    Of a model with several outputs, it is the forest of the one with this number.
+    Of a model with several outputs, it is the forest of the one with this number. Without `compare`, the check is left
+    to the caller.
     """
     require_fitted(model)
     if isinstance(model, ForestRegressor | DecisionTreeRegressor):
         refuse_vote(model, vote)
-        return _load_regressor(model, output)
+        forest = _load_regressor(model, output)
+        if compare:
+            check_scores(forest, lambda rows: _one_of(sequential(model).predict(rows), output))
+        return forest
     if isinstance(model, ForestClassifier):
         require_known(model, "_validate_X_predict", [BaseForest.__dict__["_validate_X_predict"]])
         trees = list(model.estimators_)
@@ -66,7 +78,8 @@ def load(model: Any, vote: Vote | None, output: int = 0) -> Forest:
         # Its probabilities are shares of votes, as those of several trees are; not those of a DecisionTreeClassifier.
         votes = np.eye(forest.n_classes)[forest.leaf_class] * (forest.feature == LEAF)[:, None]
         forest = dataclasses.replace(forest, values=votes)
-    check_against(forest, _source_predict(model, trees, vote, forest.classes, output))
+    if compare:
+        check_against(forest, _source_predict(model, trees, vote, forest.classes, output))
     return forest
 
 
@@ -99,7 +112,7 @@ def _load_regressor(model: Any, output: int) -> Forest:
     trees = list(model.estimators_) if forest_model else [model]
     require_known_in_all(trees, "predict", BaseDecisionTree)
     nodes = read_nodes(trees, model.n_features_in_)
-    forest = assemble(
+    return assemble(
         [nodes.with_values(np.concatenate([values[:, output, :1] for values in nodes.values]))],
         classes=np.array(["any score"]),
         columns=[Column(name, missing=missing_in(trees[:1])) for name in column_names(model)],
@@ -107,8 +120,6 @@ def _load_regressor(model: Any, output: int) -> Forest:
         vote="sum",
         sums=Sums((0.0,), divisor=float(len(trees)) if forest_model else 1.0, cuts=()),
     )
-    check_scores(forest, lambda rows: _one_of(sequential(model).predict(rows), output))
-    return forest
 
 
 def _own_vote(model: Any, needed: bool) -> Vote:
@@ -199,3 +210,11 @@ def sequential(model: Any) -> Any:
     if hasattr(sequential, "verbose"):
         sequential.verbose = 0
     return sequential
+
+
+def brief(model: Any) -> Any:
+    """Return a model that takes and refuses the rows that this one does, for less: of a forest, its first tree."""
+    brief = sequential(model)
+    if type(model) in _FORESTS and "predict" not in vars(model):  # they look at the first tree to see what is taken
+        brief.estimators_ = model.estimators_[:1]
+    return brief

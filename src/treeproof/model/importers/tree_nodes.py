@@ -18,7 +18,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree as SklearnTree
 
 from treeproof.errors import ForestFormatError, UnsupportedModelError
-from treeproof.model.columns import LEAF
+from treeproof.model.columns import LEAF, IntArray
 from treeproof.model.importers.assemble import Tree
 
 # What a node of a fitted tree may carry. A field that is not here changes how rows are routed (native categorical
@@ -43,18 +43,18 @@ class Nodes:
     per tree, what each node has for each output and class.
     """
 
-    roots: npt.NDArray[np.int64]
-    feature: npt.NDArray[np.int64]
+    roots: IntArray
+    feature: IntArray
     threshold: npt.NDArray[np.float64]
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
+    left: IntArray
+    right: IntArray
     missing_left: npt.NDArray[np.bool_]
     values: list[npt.NDArray[np.float64]]
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         """How many nodes each tree has."""
-        return np.diff(self.roots, append=len(self.feature))
+        return np.diff(self.roots, append=np.int32(len(self.feature)))
 
     def with_values(self, values: Any, adds_to: Any = None) -> Tree:
         """Return the trees with these leaf values."""
@@ -79,25 +79,30 @@ def read_nodes(trees: Sequence[Any], n_features: int | Sequence[int]) -> Nodes:
             f"This scikit-learn stores {sorted(unknown)} with each node, which treeproof does not know. "
             "Update treeproof, or train with an older scikit-learn."
         )
-    sizes = np.array([len(state["nodes"]) for state in states])
-    roots = np.cumsum(sizes) - sizes
+    sizes = np.array([len(state["nodes"]) for state in states], dtype=np.int32)
+    roots = (np.cumsum(sizes) - sizes).astype(np.int32)
 
     def field(name: str) -> npt.NDArray[Any]:
         return np.concatenate([state["nodes"][name] for state in states])
 
-    feature, left, right = field("feature"), field("left_child"), field("right_child")
+    def places(name: str) -> IntArray:
+        given = field(name)
+        # What does not fit into 32 bits becomes something that is not sound, whatever it is.
+        return np.clip(given, -(2**31), 2**31 - 1, out=given).astype(np.int32)
+
+    feature, left, right = places("feature"), places("left_child"), places("right_child")
     leaf = left == LEAF
-    first = np.repeat(roots, sizes)
-    place = np.arange(len(feature)) - first
+    inner = np.flatnonzero(~leaf)
+    first, size, count = (np.repeat(each, sizes)[inner] for each in (roots, sizes, np.array(counts, dtype=np.int32)))
     # A node stands before its children, as training writes it. So no path comes back to a node, and all of them end.
     sound = leaf & (right == LEAF)
-    sound |= ~leaf & (feature >= 0) & (feature < np.repeat(counts, sizes))
+    sound[inner] = (feature[inner] >= 0) & (feature[inner] < count)
     for child in (left, right):
-        sound &= leaf | ((child > place) & (child < np.repeat(sizes, sizes)))
+        sound[inner] &= (child[inner] > inner - first) & (child[inner] < size)
     refuse_unsound(sound, roots, "a leaf without children, or split one of the model's columns and have two children")
     feature[leaf] = left[leaf] = right[leaf] = LEAF
-    left[~leaf] += first[~leaf]
-    right[~leaf] += first[~leaf]
+    left[inner] += first
+    right[inner] += first
     missing_left, values = field("missing_go_to_left").astype(bool), [state["values"] for state in states]
     return Nodes(roots, feature, field("threshold"), left, right, missing_left, values)
 

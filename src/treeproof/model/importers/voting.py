@@ -1,4 +1,4 @@
-"""scikit-learn's VotingClassifier and VotingRegressor of decision trees, with or without weights.
+"""scikit-learn's VotingClassifier and VotingRegressor of trees and forests, with or without weights.
 
 Soft voting and the regressor take the (weighted) mean, hard voting counts votes, or adds the weights of those who vote.
 """
@@ -18,12 +18,13 @@ from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
-from treeproof.model.importers.bagging import require_trees, trees_over
+from treeproof.model.importers.bagging import all_trees, trees_over
+from treeproof.model.importers.members import load_average
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted, sequential
 from treeproof.model.importers.tree_nodes import require_known
 
-TAKES = "VotingClassifier and VotingRegressor of decision trees"
+TAKES = "VotingClassifier and VotingRegressor of trees and forests"
 
 _MOST_REGRESSORS = 7
 """From eight on, numpy adds what they predict in pairs for one row, and one after the other for several rows."""
@@ -44,7 +45,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
         require_known(model, method, [base.__dict__[method]])
     require_known(model, "_predict", [_BaseVoting.__dict__["_predict"]])
     require_known(model, "_weights_not_none", [_BaseVoting.__dict__["_weights_not_none"]])
-    require_trees(model, classifier)
+    trees_only = all_trees(model, classifier)
     n_trees = len(model.estimators_)
     if not classifier and n_trees > _MOST_REGRESSORS:
         raise UnsupportedModelError(
@@ -53,6 +54,15 @@ def load(model: Any, vote: Vote | None) -> Forest:
             "Train a BaggingRegressor instead."
         )
     every = np.arange(model.n_features_in_)
+    if not trees_only:
+        if classifier and model.voting == "hard":
+            raise UnsupportedModelError(
+                "A VotingClassifier with voting='hard' must combine decision trees. Got other models: which label such "
+                "a member votes for is no sum of leaf values. If all members are trees, forests, or bagging of these, "
+                "model.set_params(voting='soft') is taken, without fitting it again."
+            )
+        weights = None if _weights(model) is None else np.asanyarray(model._weights_not_none)
+        return load_average(model, [every] * n_trees, weights)
     trees = trees_over(model, [every] * n_trees, model.classes_ if classifier else None)
     trees, ballot, sums = _decision(model, trees, _weights(model))
     forest = assemble(

@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,7 @@ _LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
 _UNREAD = ("base_weights", "loss_changes", "parents", "sum_hessian")  # of trees; predictions do not depend on them
 
 MOST_COLUMNS, MOST_CLASSES, MOST_CATEGORIES = 1_000_000, 10_000, 2**24
+MOST_UNNAMED = 100_000  # columns: each costs time and memory, and a few bytes may declare any number of them
 
 
 def takes(model: Any) -> bool:
@@ -118,6 +119,13 @@ def from_json(document: Any) -> Forest:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
         raise ForestFormatError(f"The XGBoost model is damaged: {type(error).__name__}: {error}.") from error
+
+
+def kinds(model: Any) -> dict[int, Literal["integer", "binary"]]:
+    """Return the columns that were whole numbers, or truth values, in the training frame."""
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    known: dict[str, Literal["integer", "binary"]] = {"int": "integer", "i": "binary"}
+    return {j: known[kind] for j, kind in enumerate(booster.feature_types or ()) if kind in known}
 
 
 def probability(model: Any) -> Callable[[float], float] | None:
@@ -229,6 +237,11 @@ def _read(document: Any) -> _Learner:
         raise ForestFormatError(
             f"Each column must have a name and a type, or none. Got {n_columns} columns, {len(names)} names and "
             f"{len(kinds)} types."
+        )
+    if not names and n_columns > MOST_UNNAMED:
+        raise UnsupportedModelError(
+            f"A model without names of columns must have at most {MOST_UNNAMED} of them. Got {n_columns}; train on the "
+            "columns that matter, or give them names."
         )
     if (objective in _CLASSES and not 2 <= n_classes <= MOST_CLASSES) or (objective not in _CLASSES and n_classes > 1):
         raise ForestFormatError(f"The objective {objective} must have its number of classes. Got {n_classes}.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from treeproof.model.columns import Rows
 from treeproof.model.rows import as_row
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
+from treeproof.questions.budget import Profile
 from treeproof.questions.changes import ChangeResult
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.most_general import MostGeneral
-from treeproof.questions.result import Scales, exactly, whatever
+from treeproof.questions.result import Scales, digits, unless_moved, whatever
 from treeproof.show.plots.axes import (
     SMALL,
     add_key,
@@ -44,11 +46,25 @@ from treeproof.show.plots.lines import (
     NumberLine,
     is_named,
 )
+from treeproof.show.plots.verdicts import audit, relevance, review, swarm
 from treeproof.space.conditions import Condition
 from treeproof.space.features import ValueFeature
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+__all__ = [
+    "attribution",
+    "audit",
+    "changes",
+    "explanation",
+    "matrix",
+    "overview",
+    "profile",
+    "relevance",
+    "review",
+    "swarm",
+]
 
 MOST_EXPLANATIONS = 60  # columns of a matrix
 MOST_FEATURES = 30  # lines of a matrix, of bars
@@ -71,12 +87,14 @@ def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | No
     >>> import treeproof as tp
     >>> forest, patient = tp.examples.heart_disease()
     >>> ax = tp.Explainer(forest).abductive(patient).plot()
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['blocked-arteries', 'chest-pain']
+    >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
+    ['blocked-arteries = 1', 'chest-pain = 1']
     """
     within = getattr(result, "within", None)
-    near = "" if within is None or not result.rule else f" (others within {exactly(within)} of their scale)"
-    picture = Lines.of(result, len(result.rule), data, ax, why=f"{result.title}{near}")
+    near = ""
+    if isinstance(result, Abductive) and result.rule:
+        near = unless_moved(within, result.open)
+    picture = Lines.of(result, len(result.rule), data, ax, why=f"{result.title} ...{near}" if near else result.title)
     if not result.rule:
         return picture.nothing(whatever(within))
     start = _read(result, result.instance)
@@ -89,10 +107,11 @@ def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | No
             line = NamedLine.of(feature, allowed, value)
         else:
             line = NumberLine.of(feature, condition, value, picture.rows)
-        picture.axis(i, condition.name, line, feature)
+        own = "" if feature is None or start is None or isinstance(line, NamedLine) else feature.show(start)
+        picture.axis(i, condition.name, line, feature, own)
         line.prove(picture, i, condition)
         if value is not NOTHING:
-            picture.mark(i, line.at(value), "" if isinstance(line, NamedLine) else line.show(value))
+            picture.mark(i, line.at(value), "" if own or isinstance(line, NamedLine) else line.show(value))
     return picture.finish(["proved", "this row"])
 
 
@@ -165,7 +184,7 @@ def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | N
     n_abductive = len(shown)
     shown += contrastive[: MOST_EXPLANATIONS - n_abductive]
     counts = Counter(name for result in shown for name in result.feature_names)
-    places = {name: f for result in shown for f, name in zip(result.features, result.feature_names, strict=True)}
+    places = _places(shown)
     names = sorted(counts, key=lambda name: (-counts[name], places[name]))[:MOST_FEATURES]
     ax = new_axes(ax, max(len(names), 1), each=0.28, width=max(5.5, 2.5 + 0.18 * len(shown)))
     colour = ink(ax)
@@ -239,6 +258,42 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def profile(result: Profile, ax: Axes | None = None) -> Axes:
+    """Draw how far the others may move, for ever more features that are kept, as a staircase.
+
+    Beside each stair is the feature that joins; the last one, which lets the others take any value, has no end.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> ax = tp.Explainer(forest).profile(patient).plot()
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['no feature kept', '+ blocked-arteries, chest-pain']
+    """
+    steps = result.steps[:MOST_FEATURES]
+    ax = new_axes(ax, max(len(steps), 2), each=0.25)
+    # Radii up to any value have to fit: r is drawn at r / (1 + r).
+    edges = [1.0 if step.within is None else float(step.within / (1 + step.within)) for step in steps]
+    ax.barh(range(len(steps)), edges, height=1.0, color=PROVED, alpha=0.35, linewidth=0)
+    ax.stairs(edges, [i - 0.5 for i in range(len(edges) + 1)], orientation="horizontal", color=PROVED, baseline=None)
+    for i, (step, edge) in enumerate(zip(steps, edges, strict=True)):
+        text = "any value" if step.within is None else digits(step.within, ROUND_FLOOR, 3)
+        ax.text(edge + (0.025 if step.within is None else 0.01), i, text, va="center", fontsize=SMALL)
+        if step.within is None:
+            ax.plot(edge, i, ">", color=PROVED, markersize=6, clip_on=False)
+    ax.set_xlim(0, 1.12)
+    ax.set_ylim(max(len(steps), 2) - 0.5, -0.5)
+    name_lines(ax, [result.comings(i) or "no feature kept" for i in range(len(steps))], size=9)
+    strip(ax)
+    marks = [0, 0.1, 0.25, 0.5, 1, 2, 5]
+    ax.set_xticks([mark / (1 + mark) for mark in marks], [f"{mark:g}" for mark in marks], fontsize=SMALL)
+    add_title(ax, result.title)
+    more = len(result.steps) - len(steps)
+    say(ax, (f"{more} more steps are not drawn. " if more else "") + f"{result.claim} Scale: {result.scale}.")
+    return ax
+
+
 def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype[Any]]:
     """Draw what explanations of many rows have in common: how many contain each feature, and how long they are.
 
@@ -269,7 +324,7 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
     none = sum(isinstance(result, Contrastive) and result.witness is None for result in found)
     counted = [result for result in found if not (isinstance(result, Contrastive) and result.witness is None)]
     counts = Counter(name for result in counted for name in result.feature_names)
-    places = {name: f for result in counted for f, name in zip(result.features, result.feature_names, strict=True)}
+    places = _places(counted)
     ranked = sorted(counts, key=lambda name: (-counts[name], places[name]))
     names = ranked[:MOST_FEATURES]
     features, lengths = two_axes(ax, max(len(names), 1))
@@ -281,7 +336,7 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         features.set_xticks([0, 50, 100], ["0", "50 %", "100 %"], fontsize=SMALL)
     what = "changes" if any(isinstance(result, Contrastive) for result in found) else "explanations"
     add_title(features, f"{len(counted)} {what}: how many contain each feature")
-    sizes = Counter(len(result.features) for result in counted)
+    sizes = Counter(result.size for result in counted)
     if sizes:
         every = range(min(sizes), max(sizes) + 1)
         draw_bars(lengths, [str(n) for n in every], [sizes[n] for n in every], [str(sizes[n]) for n in every])
@@ -302,6 +357,19 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
     ]
     say(features, " ".join(filter(None, ["Each is proved." if counted else "", *notes])))
     return np.array([features, lengths])
+
+
+def _places(results: Sequence[Abductive | Contrastive]) -> dict[str, int]:
+    """Return where each name stands among all features; a group stands with its features."""
+    places: dict[str, int] = {}
+    for result in results:
+        names: Sequence[str] = result.feature_names
+        if result.groups:
+            group_of = {member: group.name for group in result.groups for member in group.members}
+            parts = result.rule if isinstance(result, Abductive) else result.changes
+            names = [group_of.get(part.name, part.name) for part in parts]
+        places.update(zip(names, result.features, strict=True))
+    return places
 
 
 def _meaning(kind: str, target: Any) -> str:

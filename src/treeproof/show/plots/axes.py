@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +74,9 @@ def draw_bars(
     strip(ax)
 
 
-def name_lines(ax: Axes, names: Sequence[str], size: float | None = None) -> None:
+def name_lines(ax: Axes, names: Sequence[str], size: float | None = None, *, cut: bool = True) -> None:
     """Write a name beside each line."""
-    ax.set_yticks(range(len(names)), [short(name, 30) for name in names], fontsize=size)
+    ax.set_yticks(range(len(names)), [short(name, 30) if cut else name for name in names], fontsize=size)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
 
@@ -108,17 +107,23 @@ def say_nothing(ax: Axes, text: str) -> Axes:
 
 def add_title(ax: Axes, text: str, pad: float = 8) -> None:
     """Write the title, wrapped."""
-    written: Text = ax.set_title("\n".join(textwrap.wrap(plain(text), 60)), loc="left", fontsize=11, pad=pad)
+    written: Text = ax.set_title(plain(text), loc="left", fontsize=11, pad=pad)
     written.set_parse_math(False)
+    _fit(written, ax)
 
 
 def say(ax: Axes, text: str) -> None:
     """Write the statement below the picture."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = max(int(16 * inches), 30)
-    written: Text = ax.set_xlabel("\n".join(textwrap.wrap(plain(text), room)), loc="left", fontsize=SMALL)
+    written: Text = ax.set_xlabel(plain(text), loc="left", fontsize=SMALL)
     written.set_multialignment("left")
     written.set_parse_math(False)
+    _fit(written, ax)
+
+
+def _fit(text: Text, ax: Axes) -> None:
+    """Wrap a text at the width of its axes, whatever that is when they are drawn: a layout may still change it."""
+    text.set_wrap(True)
+    text._get_wrap_line_width = lambda: max(ax.get_window_extent().width, 60.0)  # type: ignore[attr-defined]
 
 
 def plain(text: str) -> str:

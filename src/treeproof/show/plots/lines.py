@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from treeproof.show.plots.axes import (
     short,
     strip,
 )
-from treeproof.space.conditions import Condition, Range, show_day, show_label
+from treeproof.space.conditions import Condition, Range
 from treeproof.space.features import NumericFeature
+from treeproof.space.wording import show_day, show_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,11 @@ class NumberLine:
         if isinstance(feature, NumericFeature):
             domain = float(feature.lows[0]), float(feature.highs[-1])
             widest = (FIRST_DAY, LAST_DAY) if date else (-numbers.largest, numbers.largest)
-            ends = [end if end != wide else None for end, wide in zip(domain, widest, strict=True)]
+            # Behind a pipeline, float64 numbers end where those of a float32 model do: nobody means these ends.
+            ends = [
+                None if end == wide or abs(end) >= FLOATS["float32"].largest else end
+                for end, wide in zip(domain, widest, strict=True)
+            ]
         if rows is not None and feature is not None:
             known += np.asarray(rows[:, feature.column], dtype=np.float64).tolist()
         missing = any(math.isnan(number) for number in known) or condition.missing is not None
@@ -131,20 +136,19 @@ class NumberLine:
         return [tick for tick in found if FIRST_DAY <= tick <= LAST_DAY] if days else found
 
     def prove(self, picture: Lines, y: float, condition: Condition) -> None:
-        """Draw the ranges that are proved, with the exact ends below them."""
+        """Draw the ranges that are proved, and write the condition below them."""
         if condition.values is not None:  # only missing values
             picture.slot(y, MISSING, filled=True)
             return
-        ends: list[tuple[float, str]] = []
+        places: list[float] = []
         for low, high in _ranges(condition):
             left = 0.0 if low is None else self.at(low)
             right = 1.0 if high is None else self.at(high)
             picture.bar(y, left, right, low is None and self.open_low, high is None and self.open_high)
-            shown = [(left, low), (right, high)] if low != high else [(left, low)]
-            ends += [(place, self.show(end)) for place, end in shown if end is not None]
+            places += [left, right]
         if condition.missing or (condition.missing is None and self.missing and is_any(condition)):
             picture.slot(y, MISSING, filled=True)
-        picture.ends(y, ends)
+        picture.fitted(y, (min(places) + max(places)) / 2, str(replace(condition, name="x")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +256,9 @@ class Lines:
         say(self.ax, self.claim)
         return self.ax
 
-    def axis(self, y: float, name: str, line: NumberLine | NamedLine, feature: Any) -> None:
-        """Draw the empty scale of a feature."""
-        self.names.append(name)
+    def axis(self, y: float, name: str, line: NumberLine | NamedLine, feature: Any, value: str = "") -> None:
+        """Draw the empty scale of a feature, with its name and the row's value beside it."""
+        self.names.append(f"{short(name, 26)}\n= {short(value, 26)}" if value else short(name, 28))
         line.axis(self, y, feature)
 
     def distribution(self, y: float, bars: Sequence[tuple[float, float, int]]) -> None:
@@ -293,17 +297,14 @@ class Lines:
             x, y + 0.14, text, ha=align, va="top", fontsize=SMALL, color=colour or self.ink, parse_math=False, zorder=4
         )
 
-    def ends(self, y: float, ends: Sequence[tuple[float, str]]) -> None:
-        """Write the exact ends of ranges below them; ends close to each other share one text."""
-        groups: list[list[tuple[float, str]]] = []
-        for place, text in sorted(ends):
-            if groups and place - groups[-1][-1][0] < 0.015 * (len(text) + len(groups[-1][-1][1])) / 2 + 0.02:
-                groups[-1].append((place, text))
-            else:
-                groups.append([(place, text)])
-        for group in groups:
-            middle = (group[0][0] + group[-1][0]) / 2
-            self.under(y, min(max(middle, 0.0), 1.0), " to ".join(dict.fromkeys(t for _, t in group)), PROVED)
+    def fitted(self, y: float, x: float, text: str) -> None:
+        """Write below a line so that the text stays between its ends."""
+        inches = self.ax.get_window_extent().width / self.ax.figure.dpi
+        letters = max(int(12 * inches), 12)  # that fit below a line, with room for names beside it
+        text = short(text, letters)
+        half = len(text) / letters / 2
+        side = "left" if x < half else "right" if x > 1 - half else "center"
+        self.under(y, 0.0 if side == "left" else 1.0 if side == "right" else x, text, PROVED, side)
 
     def mark(self, y: float, x: float, text: str) -> None:
         """Draw the row's own value."""
@@ -336,7 +337,7 @@ class Lines:
         ax.set_xlim(-0.04, MISSING + 0.07 if self.wide else 1.04)
         ax.set_ylim(self.n_lines - 0.5, -0.5)
         ax.set_xticks([])
-        name_lines(ax, self.names)
+        name_lines(ax, self.names, cut=False)
         strip(ax)
         add_title(ax, self._title_text, pad=22)
         if kinds[0] == "proved":

@@ -15,15 +15,16 @@ import numpy as np
 
 from treeproof.model.columns import LEAF
 from treeproof.model.files import is_pickle
+from treeproof.model.floats import FLOATS
 from treeproof.model.forest import Forest
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
 from treeproof.show import templates
 from treeproof.show.report.pictures import MOST_LINES, Picture, Pictures
 from treeproof.show.report.rows import Filed, ReportedRow
-from treeproof.space.conditions import show_label
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.space import Space
+from treeproof.space.wording import show_label
 
 MOST_VALUES = 40  # maximum number of named values listed for a feature
 
@@ -46,6 +47,7 @@ class Facts:
     files: Sequence[tuple[str, int, str]]  # name, bytes, SHA-256
     command: str | None
     model: str | None  # a model file that a certificate can be checked against, relative to the page
+    widens: bool  # whether conditions were to be widened
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class _Answer:
     filed: Filed
     picture: Picture | None
     is_too_long: bool
+    plain: tuple[str, ...]  # of a widened reason: the row's own values that force the label
 
 
 def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
@@ -93,14 +96,14 @@ def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
             for shared, what in ((whys, "explanations"), (changes, "changes"))
             if len(shared) > 1 and any(result.features for result in shared)
         ],
-        rows=[(row, _answers(row, pictures), _values(facts.forest, row)) for row in rows],
+        rows=[(row, _answers(facts.forest, row, pictures), _values(facts.forest, row)) for row in rows],
         pictures=pictures,
         most_lines=MOST_LINES,
         commands=_commands(facts, proofs),
     )
 
 
-def _answers(row: ReportedRow, pictures: Pictures) -> list[_Answer]:
+def _answers(forest: Forest, row: ReportedRow, pictures: Pictures) -> list[_Answer]:
     shown = []
     for filed, title, kind in ((row.why, "Why", "why"), (row.change, "What would change it", "change")):
         if filed is None:
@@ -109,8 +112,17 @@ def _answers(row: ReportedRow, pictures: Pictures) -> list[_Answer]:
         if filed.answer is not None:
             picture = pictures.result(filed.answer, f"{title}, row {row.row}, as a picture. {filed.answer}")
             is_too_long = pictures.is_too_long(filed.answer)
-        shown.append(_Answer(title, f"row-{row.row}-{kind}", filed, picture, is_too_long))
+        shown.append(_Answer(title, f"row-{row.row}-{kind}", filed, picture, is_too_long, _plain(forest, filed.answer)))
     return shown
+
+
+def _plain(forest: Forest, answer: Abductive | Contrastive | None) -> tuple[str, ...]:
+    """Return the values of the row that a widened reason is about."""
+    if not isinstance(answer, Abductive) or not answer.inflated:
+        return ()
+    kept = {condition.name for condition in answer.rule}
+    values = zip((column.name for column in forest.columns), map(_value, answer.instance), strict=True)
+    return tuple(f"{name} = {value}" for name, value in values if name in kept)
 
 
 def _kind_and_domain(feature: Any) -> tuple[str, str]:
@@ -121,13 +133,13 @@ def _kind_and_domain(feature: Any) -> tuple[str, str]:
         return kind, ", ".join(shown[:MOST_VALUES]) + more
     assert isinstance(feature, NumericFeature)
     low, high = float(feature.lows[0]), float(feature.highs[-1])
-    largest = feature.floats.largest
-    what = {"binary": "0 or 1", "ordinal": "whole numbers", "date": "days"}.get(feature.kind, "finite numbers")
+    largest = min(feature.floats.largest, FLOATS["float32"].largest)  # beyond, nobody means an end
+    what = {"binary": "0 or 1", "integer": "whole numbers", "date": "days"}.get(feature.kind, "finite numbers")
     if feature.kind == "binary":
         what = what if low != high else feature.floats.shortest(low)
     else:
-        what += f" from {feature._text(low)}" if low != -largest else ""
-        what += f" to {feature._text(high)}" if high != largest else ""
+        what += f" from {feature._text(low)}" if low > -largest else ""
+        what += f" to {feature._text(high)}" if high < largest else ""
     return kind, what + (", or missing" if feature.missing_cell is not None else "")
 
 

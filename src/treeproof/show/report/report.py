@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row, by_number
 from treeproof.proof.certificate import fingerprint
 from treeproof.query.context import Order, check_timeout
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import Abductive, in_ranges
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.enumerate import ExplanationKind
 from treeproof.questions.parallel import track
@@ -113,11 +114,12 @@ def report(
     target: Label | None = None,
     within: float | None = None,
     minimum: bool = False,
-    inflate: bool = False,
+    inflate: bool | None = None,
     order: Order = "importance",
     timeout: float | None = None,
     title: str | None = None,
     certificates: str | os.PathLike[str] | bool = True,
+    force: bool = False,
     progress: bool = False,
     inputs: Mapping[str, str | os.PathLike[str]] | None = None,
     command: str | None = None,
@@ -148,7 +150,10 @@ def report(
     minimum
         Whether both explanations and changes must have as few features as possible, with proof, as in
         `Explainer.abductive`.
-    inflate, order
+    inflate
+        Whether to widen the conditions of a reason, as in `Explainer.abductive`; by default if it takes no more than a
+        few seconds. The row's own values are on the page in any case.
+    order
         As in `Explainer.abductive`.
     timeout
         Seconds for each explanation, and for each certificate. Unfinished answers are labelled as such.
@@ -157,6 +162,9 @@ def report(
     certificates
         The folder for certificates, the forest and a copy of the checker. By default one next to the page, named after
         it; with False none is written, but certificates are still made and checked.
+    force
+        Whether a page may be overwritten, and the folder may have certificates about another model. Otherwise both are
+        refused before anything is done.
     progress
         Whether to show a progress bar on standard error.
     inputs
@@ -181,10 +189,12 @@ def report(
         raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
     check_timeout(timeout)
     if target is not None and within is None:
-        explainer.forest.class_index(target)
+        explainer._context.class_index(target)
     n_rows, part = by_number(X)
     chosen = _chosen(rows, n_rows)
     page, folder = _places(out, certificates)
+    if not force:
+        _keep_others(page, folder, None if within is not None else f"forest-{fingerprint(explainer.forest)[:12]}.json")
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
     done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
     _raise_if_none(done)
@@ -205,6 +215,7 @@ def report(
         files=[(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in files],
         command=command,
         model=None if model is None else _seen_from(page, Path(model)),
+        widens=inflate is not False,
     )
     text = render(facts, done)
     if folder is not None and files:
@@ -225,13 +236,13 @@ class _Asks:
         target: Label | None,
         within: float | None,
         minimum: bool,
-        inflate: bool,
+        inflate: bool | None,
         order: Order,
         timeout: float | None,
     ) -> None:
         self.explainer, self.kind, self.within, self.timeout = explainer, kind, within, timeout
         both: dict[str, Any] = {"minimum": minimum, "order": order, "timeout": timeout}
-        self.why_options = {**both, "inflate": inflate}
+        self.why_options, self.inflate = both, inflate
         self.change_options = {**both, "target": target}
         self.forests: dict[str, bytes] = {}
         self._models: dict[str, Model] = {}
@@ -248,10 +259,14 @@ class _Asks:
         self.space = asked.space
         why = change = None
         if self.kind != "contrastive":
-            why = self._filed(f"row-{row}-why.json", lambda: asked.abductive(x, **self.why_options))
+            why = self._filed(f"row-{row}-why.json", lambda: self._why(partial(asked.abductive, x)))
         if self.kind != "abductive":
             change = self._filed(f"row-{row}-change.json", lambda: asked.contrastive(x, **self.change_options))
         return ReportedRow(row, why, change)
+
+    def _why(self, ask: Callable[..., Abductive]) -> Abductive:
+        ask = partial(ask, **self.why_options)
+        return in_ranges(ask, self.timeout) if self.inflate is None else ask(inflate=self.inflate)
 
     def _filed(self, name: str, ask: Any) -> Filed:
         try:
@@ -315,6 +330,21 @@ def _places(out: str | os.PathLike[str], certificates: str | os.PathLike[str] | 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The certificates must go to a folder. Got {str(folder)!r}, which is a file.")
     return page, folder
+
+
+def _keep_others(page: Path, folder: Path | None, forest: str | None) -> None:
+    """Raise InputError if a page would be overwritten, or certificates about two models would be in one folder."""
+    if page.exists():
+        raise InputError(
+            f"{page} exists and was not overwritten. Choose another file, or overwrite it: force=True (--force on the "
+            "command line)."
+        )
+    others = sorted(path.name for path in (folder.glob("forest-*.json") if folder else ()) if path.name != forest)
+    if others:
+        raise InputError(
+            f"{folder} has certificates about another model ({others[0]}). Choose another folder, or mix them: "
+            "force=True (--force on the command line)."
+        )
 
 
 def _raise_if_none(done: Sequence[ReportedRow]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
-from sklearn.ensemble import BaggingClassifier, BaggingRegressor, RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
@@ -103,8 +103,8 @@ def test_bagging_of_regressors(options):
 
 def test_refusals_of_regressors():
     X, y = load_diabetes(return_X_y=True)
-    model = BaggingRegressor(RandomForestRegressor(2), 2).fit(X, y)
-    refused(model, UnsupportedModelError, "BaggingRegressor must combine decision trees. Got RandomForestRegressor")
+    model = BaggingRegressor(LinearRegression(), 2).fit(X, y)
+    refused(model, UnsupportedModelError, "BaggingRegressor must combine tree ensembles. Got LinearRegression")
     model = BaggingRegressor(DecisionTreeRegressor(max_depth=2), 2).fit(X, y)
     model.n_estimators = 1
     refused(model, UnsupportedModelError, "n_estimators")
@@ -117,7 +117,7 @@ class OwnProbabilities(BaggingClassifier):
 
 def test_refusals():
     X, y = IRIS
-    for inner in (KNeighborsClassifier(), RandomForestClassifier(3), LogisticRegression(max_iter=9999)):
+    for inner in (KNeighborsClassifier(), LogisticRegression(max_iter=9999)):
         refused(bag(X, y, inner, n_estimators=2), UnsupportedModelError, f"Got {type(inner).__name__}")
     refused(BaggingClassifier(), NotFittedError, "call its fit")
     refused(OwnProbabilities(n_estimators=2).fit(X, y), UnsupportedModelError, "own 'predict_proba'")

@@ -1,4 +1,4 @@
-"""LightGBM: float64 sums, categories, missing values and the softmax, all bit for bit."""
+"""LightGBM: float64 sums, categories, missing values, the softmax and sigmoids, all bit for bit."""
 
 from __future__ import annotations
 
@@ -327,8 +327,7 @@ def test_categories_that_were_rare_or_never_seen(tmp_path):
     assert forest.score(rows).tolist() == model.booster_.predict(rows, raw_score=True).tolist()
     explainer = tp.Explainer(model)
     why = proofs_hold(model, explainer, X.iloc[0], as_array, n=500)
-    assert "code in" in str(why)
-    assert "other" in str(why)
+    assert "code not in {1, 3, 4}" in str(why)  # so "other" is among what it allows
     for row in X.to_numpy()[:6]:
         change = explainer.contrastive(row)
         witness = pd.DataFrame([change.witness], columns=X.columns)
@@ -383,12 +382,58 @@ def test_several_classes_that_tie_in_their_softmax(seed):
     assert forest.sums.softmax
 
 
+RF = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+
+
+@pytest.mark.parametrize("options", [{}, {"sigmoid": 0.7}, RF], ids=str)
+def test_one_class_against_the_others(options, tmp_path):
+    X, y = IRIS
+    model = lgb.LGBMClassifier(**SMALL, objective="multiclassova", num_class=3, **options)
+    model.fit(holed(X), np.array(["x", "y", "z"])[y])
+    forest = agrees(model, as_array)
+    assert forest.sums.sigmoid == options.get("sigmoid", 1)
+    divisor = forest.sums.divisor
+    sums_agree(forest, lambda rows: raw(model, forest)(rows) / divisor)
+    proofs_hold(model, tp.Explainer(model), X[70], as_array, n=500)
+    model.booster_.save_model(tmp_path / "model.txt")
+    for other in (load_model(tmp_path / "model.txt"), import_model(model.booster_)):
+        assert np.array_equal(other.predict_index(X), forest.predict_index(X))
+
+
+def test_two_classes_one_against_the_other():
+    X, y = CANCER
+    model = lgb.LGBMClassifier(**SMALL, objective="multiclassova", num_class=2).fit(X, y)
+    agrees(model, as_array)
+    proofs_hold(model, tp.Explainer(model), X[0], as_array, n=500)
+
+
+@pytest.mark.parametrize("steepness", [1, 0.7, 3])
+def test_several_classes_that_tie_in_their_sigmoids(steepness):
+    """Where it is almost flat, sums far from each other have the same sigmoid."""
+    X, y = IRIS
+    rng = np.random.default_rng(0)
+    options = {**SMALL, "num_leaves": 3, "n_estimators": 3, "objective": "multiclassova", "num_class": 3}
+    model = lgb.LGBMClassifier(**options, sigmoid=steepness).fit(X, y)
+    altered(model, rng.choice([10, 10.00001, 9.99999, 10.0003, 9.9997, 10.01], 1000) / steepness)
+    forest = agrees(model, as_array, n=5000)
+    rows = boundary_rows(forest, n_rows=3000)
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    sums = forest.add(forest.route(rows))
+    unlike = forest.predict_index(rows) != np.argmax(sums, axis=1)
+    assert unlike.any(), "sigmoids must tie where sums do not"
+    for row in [*rows[unlike][:3], *X[::50]]:
+        proofs_hold(model, tp.Explainer(model), row, as_array, n=500)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
-def test_softmax_of_margins_that_differ_by_the_last_bits(n_classes):
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_margins_that_differ_by_the_last_bits(n_classes, objective):
     """One tree for each class, whose leaves are the margins of so many rows."""
     n = 600
     rng = np.random.default_rng(n_classes)
-    table = np.repeat(rng.choice([0.0, 1e-3, 0.3, 1.0, 7.5, -3.0, 700.0, 1e9], (n, 1)), n_classes, axis=1)
+    table = np.repeat(
+        rng.choice([0.0, 1e-3, 0.3, 1.0, 7.5, -3.0, 700.0, 1e9, 30.0, -1100.0], (n, 1)), n_classes, axis=1
+    )
     for _ in range(6):
         table = np.where(rng.random(table.shape) < 0.4, np.nextafter(table, np.inf), table)
     table += rng.choice([0, 0, 0, 1e-17, 1.1e-16, 2.2e-16, -0.5], table.shape)
@@ -401,8 +446,8 @@ def test_softmax_of_margins_that_differ_by_the_last_bits(n_classes):
         "min_sum_hessian_in_leaf": 0,
         "max_bin": n + 9,
     }
-    options |= {"min_data_in_bin": 1, "verbose": -1, "n_jobs": 1, "objective": "multiclass", "num_class": n_classes}
-    model = lgb.LGBMClassifier(**options).fit(X, y)
+    options |= {"min_data_in_bin": 1, "verbose": -1, "n_jobs": 1, "objective": objective, "num_class": n_classes}
+    model = lgb.LGBMClassifier(**options, sigmoid=0.7).fit(X, y)
     # Which row is at which leaf, class by class.
     leaves = model.booster_.predict(X, pred_leaf=True).astype(int).reshape(n, -1)
     lines, tree = [], -1
@@ -418,8 +463,11 @@ def test_softmax_of_margins_that_differ_by_the_last_bits(n_classes):
     booster = lgb.Booster(model_str="\n".join(lines))
     margins = booster.predict(X, raw_score=True)
     expected = np.argmax(booster.predict(X), axis=1)
-    assert np.array_equal(_core.softmax_labels(np.ascontiguousarray(margins), False), expected)
-    assert (expected != np.argmax(margins, axis=1)).any(), "the softmax must tie where margins do not"
+    margins = np.ascontiguousarray(margins)
+    softmax = objective == "multiclass"
+    found = _core.softmax_labels(margins, False) if softmax else _core.sigmoid_labels(margins, 0.7)
+    assert np.array_equal(found, expected)
+    assert (expected != np.argmax(margins, axis=1)).any(), "classes must tie where margins do not"
 
 
 def test_a_threshold_of_probability():
@@ -448,8 +496,12 @@ def test_refusals():
     options = {"objective": "binary", "verbose": -1, "num_threads": 1, "zero_as_missing": True}
     both = lgb.train(options, lgb.Dataset(np.where(X < 1, 0, X), y), 2, init_model=first)
     refused(both, UnsupportedModelError, "zero_as_missing was changed between trainings")
-    model = lgb.LGBMClassifier(**few, objective="multiclassova", num_class=3).fit(*IRIS)
-    refused(model, UnsupportedModelError, "Got multiclassova")
+    steep = {**few, "objective": "multiclassova", "num_class": 3, "learning_rate": 50}
+    refused(lgb.LGBMClassifier(**steep).fit(*IRIS), UnsupportedModelError, "must add up to 32 at most")
+    ova = {**few, "objective": "multiclassova", "num_class": 3, "sigmoid": 0.123456789}
+    refused(lgb.LGBMClassifier(**ova).fit(*IRIS), UnsupportedModelError, "'sigmoid'")
+    model = lgb.LGBMRegressor(**few, objective="multiclassova", num_class=3).fit(*IRIS)
+    refused(model, UnsupportedModelError, "must fit the model")
     refused(lgb.LGBMClassifier(**few, objective=squared).fit(X, y), UnsupportedModelError, "Got a custom one")
     refused(lgb.LGBMRegressor(**few, objective="binary").fit(X, y), UnsupportedModelError, "must fit the model")
     refused(lgb.LGBMClassifier(**few, pred_early_stop=True).fit(X, y), UnsupportedModelError, "pred_early_stop")

@@ -52,6 +52,7 @@ from importing import agrees, as_array, as_categories, as_frame, mixed_data, pro
 from treeproof.checker import CheckError, Model, Space
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import forest_from_json, forest_to_json
+from treeproof.model.floats import FLOAT32, rounded_up_to
 from treeproof.model.importers import import_model
 from treeproof.model.importers.pieces import Pieces
 from treeproof.model.importers.selfcheck import boundary_rows
@@ -326,6 +327,19 @@ class TestImputers:
         imported, why = explained(fitted([imputer, StandardScaler()], final, FRAME[NUMERIC]), row)
         assert {column.missing for column in imported.columns} == {"expected"}
         assert math.isnan(why.instance[1])
+
+    @pytest.mark.parametrize("named", [True, False])
+    def test_leave_cuts_where_they_are(self, named):
+        rng = np.random.default_rng(0)
+        X = np.round(rng.normal(size=(200, 3)), 2)
+        X[rng.random(X.shape) < 0.1] = np.nan
+        y = np.nansum(X, axis=1) > 0
+        table = pd.DataFrame(X, columns=list("abc")) if named else X
+        pipeline = make_pipeline(SimpleImputer(), RandomForestClassifier(20, random_state=0)).fit(table, y)
+        inner, forest = import_model(pipeline[-1]), import_model(pipeline)
+        assert forest.feature.tolist() == inner.feature.tolist()
+        splits = inner.feature >= 0
+        assert forest.threshold[splits].tolist() == rounded_up_to(inner.threshold[splits], FLOAT32).tolist()
 
     @pytest.mark.filterwarnings("ignore:Skipping features without any observed")
     @pytest.mark.parametrize("keep", [False, True])

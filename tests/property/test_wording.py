@@ -1,0 +1,136 @@
+"""What a result prints, read back, is what was proved: exactly, or less where it says that it is rounded."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from treeproof.model.build import build_forest, split
+from treeproof.model.columns import Column
+from treeproof.model.floats import FLOAT32, FLOAT64, Floats
+from treeproof.space.conditions import Condition, remarks
+from treeproof.space.constraints import intervals
+from treeproof.space.declare import declare
+from treeproof.space.features import NumericFeature
+from treeproof.space.grammar import parse_condition, parse_conditions
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32
+
+ZERO = 1.0000000180025095e-35  # where LightGBM cuts in place of 0
+AWKWARD = [-2.0, -1e-45, 0.0, 0.1, 0.3, 1 + 1e-12, 16777217.0, 1e10, 1e-30, 3e38, -3e38, 0.6, 4.75, ZERO, -ZERO]
+NAMES = ["a", "a or missing", "a\t", "b < 3"]
+
+
+def feature_of(cuts: list[float], floats: Floats, missing: bool = False, name: str = "a") -> NumericFeature:
+    forest = build_forest(
+        [split(name, cut, 0, 1, missing=("yes", "no")[i % 2] if missing else "no") for i, cut in enumerate(cuts)],
+        columns=[Column(name, missing="possible" if missing else "never")],
+        classes=[0, 1],
+        dtype=floats.name,
+    )
+    (feature,) = declare(forest, missing="all" if missing else None).features
+    assert isinstance(feature, NumericFeature)
+    return feature
+
+
+def random_cuts(rng: np.random.Generator, floats: Floats) -> list[float]:
+    """Middles of round numbers, as trees have them; their images under a scaler; awkward ones."""
+    middles = (rng.integers(-40, 400, 4) / 10 + 0.05).tolist()
+    scaled = ((rng.integers(20, 70, 3) + 0.5) * 1.3000000001 / 1.3).tolist()
+    return [*middles, *scaled, *rng.choice(AWKWARD, 3).tolist(), float(floats.round(rng.normal()))]
+
+
+def inputs_beside(bounds: list[float], floats: Floats, rng: np.random.Generator) -> list[float]:
+    """Float64 numbers on and next to bounds, where rounding switches, and between."""
+    found = set()
+    for bound in bounds:
+        for other in (floats.next(bound, -math.inf), floats.next(bound, math.inf)):
+            if math.isfinite(other):
+                middle = bound / 2 + other / 2
+                found |= {bound, other, middle, bound + (other - bound) * rng.random()}
+                found |= {math.nextafter(middle, math.inf), math.nextafter(middle, -math.inf)}
+    return [x for x in found if abs(floats.round(x)) <= floats.largest]
+
+
+@pytest.mark.parametrize("floats", [FLOAT32, FLOAT64], ids=["float32", "float64"])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_read_back_as_what_was_proved(floats, seed):
+    rng = np.random.default_rng(seed)
+    name = NAMES[seed % len(NAMES)]
+    feature = feature_of(random_cuts(rng, floats), floats, missing=seed % 2 == 1, name=name)
+    cells = [c for c in range(feature.n_cells) if c != feature.missing_cell]
+    for _ in range(40):
+        first, last = sorted(rng.integers(len(cells), size=2).tolist())
+        own = rng.integers(first, last + 1)
+        near = feature.lows[own] / 2 + feature.highs[own] / 2
+        chosen = frozenset(cells[first : last + 1])
+        if feature.missing_cell is not None and rng.random() < 0.5:
+            chosen |= {feature.missing_cell}
+        row = np.array([near], dtype=floats.dtype) if rng.random() < 0.8 else None
+        condition = feature.condition(chosen, row)
+        check(feature, condition, chosen, row, inputs_beside([*feature.lows, *feature.highs], floats, rng))
+
+
+def test_several_ranges_read_back():
+    feature = feature_of([0.6, 1.5, 2.5, 34.50000043792192], FLOAT64, missing=True)
+    for chosen in chain.from_iterable(combinations(range(feature.n_cells), n) for n in range(1, feature.n_cells)):
+        condition = feature.condition(frozenset(chosen))
+        check(feature, condition, frozenset(chosen), None, [0.6, 1.5, 2.0, 2.5, 34.5, 34.51])
+
+
+def check(feature, condition, chosen, row, inputs) -> None:
+    """The text, as the model reads numbers, holds in the chosen cells; of float64 inputs too, unless it says more."""
+    floats, text, said = feature.floats, str(condition), remarks([condition])
+    parsed = parse_condition(text, NAMES if feature.name in NAMES else [feature.name])
+    assert parsed.missing == (feature.missing_cell in chosen or len(chosen) == feature.n_cells), text
+    read = intervals(parsed, floats)
+    for x in inputs:
+        if ABOVE_ZERO in said and 0 < abs(x) < 1e-30:
+            continue
+        inside = feature.cell([floats.round(x)]) in chosen
+        true = any(low <= floats.round(x) <= high for low, high in read)
+        assert true == inside or (condition.is_rounded and inside), (text, x)
+        if AS_FLOAT32 not in said and any(low <= x <= high for low, high in parsed.intervals()):
+            assert inside, (text, x)
+    if row is not None:
+        assert any(low <= row[0] <= high for low, high in read), (text, row)
+    assert len(text) < 60 + 3 * len(feature.name), text
+
+
+def test_values_read_back_as_what_was_proved():
+    labels = (
+        "red",
+        "<0",
+        "1",
+        1,
+        "None",
+        None,
+        "missing",
+        "a\t",
+        "a\n",
+        "a, b",
+        'say "no"',
+        "it's",
+        "C:\\new",
+        "",
+        "x or y",
+    )
+    forest = build_forest([split("other", 0.5, 0, 1)], columns=[Column("a", labels), "other"], classes=[0, 1])
+    feature = declare(forest, missing=None).features[0]
+    subsets = [*combinations(range(len(labels)), 1), *combinations(range(len(labels)), 2)]
+    texts = set()
+    for chosen in (*map(frozenset, subsets), *(frozenset(range(len(labels))) - frozenset(s) for s in subsets)):
+        text = str(feature.condition(chosen))
+        assert text.isprintable()
+        assert feature.satisfying(parse_condition(text, ["a", "other"])) == chosen, text
+        ((alone, _), (other, _)) = parse_conditions(f"{text} and other <= 3", ["a", "other"])
+        assert (alone, other) == (text, "other <= 3")
+        texts.add(text)
+    assert len(texts) == 2 * len(subsets)  # no two that look alike
+
+
+def test_names_that_look_alike_are_told_apart():
+    texts = [str(Condition(name, high=3)) for name in ("a", "a\t", "a\n", "a\u200b")]
+    assert texts == ["a <= 3", "`a\\t` <= 3", "`a\\n` <= 3", "`a\\u{200b}` <= 3"]

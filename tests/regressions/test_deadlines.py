@@ -1,0 +1,68 @@
+"""What once was done in full before anybody looked at the deadline."""
+
+from __future__ import annotations
+
+import pytest
+
+import treeproof as tp
+from treeproof.questions import moves as moves_module
+from treeproof.questions.moves import Moves
+
+COLUMNS = ["a", "b"]
+
+
+@pytest.fixture
+def explainer():
+    trees = [tp.split(name, float(i), "no", "yes") for i in range(40) for name in COLUMNS]
+    return tp.Explainer(tp.build_forest(trees, columns=COLUMNS, classes=["no", "yes"]), tabulate=False)
+
+
+@pytest.fixture
+def late(monkeypatch):
+    """Let every deadline pass when the first distance of a cell is asked for, after the questions before it."""
+
+    def raises(self, features, *, stay, deadline=None):
+        if deadline is not None:
+            raise TimeoutError
+        return known(self, features, stay=stay)
+
+    known = Moves.costs
+    monkeypatch.setattr(Moves, "costs", raises)
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_robustness_without_all_distances_has_true_bounds(explainer, late, monkeypatch, norm):
+    row = [3.5, 3.5]
+    found = explainer.robustness(row, norm=norm, timeout=60)
+    assert found.status == "bounds"
+    assert explainer.forest.predict([found.witness])[0] == found.witness_label != found.label
+    monkeypatch.undo()
+    exact = explainer.robustness(row, norm=norm)
+    assert exact.status == "exact"
+    assert 0 < found.proved_exact <= exact.nearest_exact <= found.nearest_exact
+
+
+def test_a_change_without_all_distances_is_not_called_closest(explainer, late, monkeypatch):
+    found = explainer.contrastive([3.5, 3.5], timeout=60)
+    assert not found.closest
+    monkeypatch.undo()
+    assert explainer.contrastive([3.5, 3.5]).distance <= found.distance
+
+
+def test_distances_are_not_computed_after_the_deadline(explainer, monkeypatch):
+    asked = []
+    known = Moves._units
+    monkeypatch.setattr(Moves, "_units", lambda self, f: asked.append(f) or known(self, f))
+    monkeypatch.setattr(moves_module.time, "monotonic", lambda: float("inf"))
+    made = moves_module.make_moves(explainer._context, explainer._context.instance([3.5, 3.5]))
+    with pytest.raises(TimeoutError):
+        made.costs(range(2), stay=True, deadline=0.0)
+    assert asked == []
+
+
+@pytest.mark.parametrize("row", [[3.5, 3.5], [-1.0, 50.0], [39.5, 0.5]])
+@pytest.mark.parametrize("norm", ["linf", "l1", "l0"])
+def test_the_cells_beside_the_row_have_the_least_distance(explainer, row, norm):
+    late = explainer.robustness(row, norm=norm, timeout=0)
+    exact = explainer.robustness(row, norm=norm)
+    assert 0 < late.proved_exact <= exact.nearest_exact
