@@ -41,11 +41,11 @@ demo: $(DEMO)
 	$(BIN)/treeproof demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Of the tests, those that take no long breath: for the loop while editing.
 quick: $(DEV)
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" tests/unit
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" tests/unit
 
 check: $(DEV)
 	$(BIN)/ruff format --check .

@@ -15,7 +15,6 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
 
-pytestmark = pytest.mark.xdist_group("site")  # one worker builds it
 needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}; extra 'docs'")
 
 

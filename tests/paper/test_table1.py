@@ -10,9 +10,7 @@ from paper.table1 import DATA, TABLE, rows_of, trained
 from treeproof_bench import recipe
 
 pytestmark = pytest.mark.skipif(not TABLE, reason=f"the paper's datasets are not in {DATA}")
-datasets = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in TABLE or ["none"]]
-)
+datasets = pytest.mark.parametrize("name", TABLE or ["none"])
 
 
 @datasets
