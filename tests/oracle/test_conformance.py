@@ -59,14 +59,14 @@ def verified(forest: CellForest) -> Oracle:
 # With the number of random forests that an oracle is tried on here; `make campaign` tries it on many more.
 ORACLES: dict[str, tuple[Factory, int]] = {
     "brute": (BruteOracle, 50),
-    "native": (lambda forest: NativeOracle(forest, tabulate=False), 600),
-    "native-table": (NativeOracle, 200),
-    "plain": (PlainOracle, 300),
-    "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 300),
-    "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 200),
-    "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 120),
+    "native": (lambda forest: NativeOracle(forest, tabulate=False), 300),
+    "native-table": (NativeOracle, 120),
+    "plain": (PlainOracle, 150),
+    "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 150),
+    "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 100),
+    "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 80),
     "smt": (SmtOracle, 50),
-    "verified": (verified, 60),
+    "verified": (verified, 40),
 }
 MEAN = {"brute", "native", "native-table", "plain", "smt", "verified"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, vote) for vote in ("mean", "sum") for name in sorted(MEAN)]

@@ -16,7 +16,7 @@ from treeproof.space.constraints import intervals
 from treeproof.space.declare import declare
 from treeproof.space.features import NumericFeature
 from treeproof.space.grammar import parse_condition, parse_conditions
-from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, rounded_inside
 
 ZERO = 1.0000000180025095e-35  # where LightGBM cuts in place of 0
 AWKWARD = [-2.0, -1e-45, 0.0, 0.1, 0.3, 1 + 1e-12, 16777217.0, 1e10, 1e-30, 3e38, -3e38, 0.6, 4.75, ZERO, -ZERO]
@@ -71,6 +71,23 @@ def test_bounds_read_back_as_what_was_proved(floats, seed):
         row = np.array([near], dtype=floats.dtype) if rng.random() < 0.8 else None
         condition = feature.condition(chosen, row)
         check(feature, condition, chosen, row, inputs_beside([*feature.lows, *feature.highs], floats, rng))
+
+
+@pytest.mark.parametrize("floats", [FLOAT32, FLOAT64])
+def test_a_rounded_value_stays_in_its_cell_and_takes_no_more_digits(floats):
+    rng = np.random.default_rng(8)
+    for _ in range(2000):
+        low = floats.round(float(rng.normal() * 10.0 ** rng.integers(-6, 7)))
+        high = low
+        for _ in range(int(rng.integers(0, 4))):
+            high = floats.next(high, math.inf)
+        if rng.random() < 0.7:
+            high = floats.round(low + abs(float(rng.normal())) * 10.0 ** rng.integers(-4, 3))
+        like = round(float(rng.normal() * 100), int(rng.integers(0, 3)))
+        value = low if rng.random() < 0.5 else high
+        shown = rounded_inside(value, low, high, floats, like, digits=int(rng.choice([3, 9])))
+        assert low <= floats.round(float(shown)) <= high
+        assert len(shown) <= len(floats.shortest(value))
 
 
 def test_several_ranges_read_back():

@@ -97,12 +97,14 @@ def changes_between(
     *,
     readings: bool = False,
     exact: bool = False,
+    digits: int = 3,
 ) -> dict[int, Changed]:
     """Return what differs between two rows, by feature.
 
     `written` has numbers, by column of a numeric feature, as users write them and the model reads as those of `after`.
     Where the shortest such number is not the one that is written, that one is shown and, with `readings`, how the model
-    reads it. Other numbers are rounded within their cell where they would take many digits, unless `exact`.
+    reads it. Other numbers are rounded within their cell where they would take many digits, to the decimals of `before`
+    and so many `digits` at least, unless `exact`.
     """
     found = {}
     for f, feature in enumerate(space.features):
@@ -111,7 +113,7 @@ def changes_between(
             continue
         number = (written or {}).get(columns[0])
         value = feature.show(after)
-        shown = value if exact or number is not None else feature.show_briefly(after)
+        shown = value if exact or number is not None else feature.show_briefly(after, before, digits)
         if number is not None and number != float(space.forest.floats.shortest(number)):
             shown = f"{number!r}, which the model reads as {shown}" if readings else repr(number)
         found[f] = Changed(feature.name, feature.show(before), shown, number is None and shown != value)

@@ -145,12 +145,16 @@ class Moves:
         usual = self.usual[feature] if self.usual else span(self.context, feature)
         return self.scales.get(feature, usual)
 
-    def reach(self, answer: Refuted) -> Reached:
-        """Return the closest input of a witness's cells, evaluated by the forest's own predict."""
+    def reach(self, answer: Refuted, digits: int = 3) -> Reached:
+        """Return the closest input of a witness's cells, evaluated by the forest's own predict.
+
+        Its numbers may be shown rounded within their cells, to that many digits.
+        """
         context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = context.evaluated(row, answer.label)
-        changes = changes_between(context.space, before, row, written, exact=self.instance.ball is not None)
+        near = self.instance.ball is not None
+        changes = changes_between(context.space, before, row, written, exact=near, digits=digits)
         for f in changes:
             if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(

@@ -67,7 +67,7 @@ def make_robustness(
     stats: Statistics,
 ) -> Robustness:
     """Return what was found as a result: the nearest flip, its distance, and the distance that is proved."""
-    reached = moves.reach(found.witness) if found else None
+    reached = moves.reach(found.witness, digits=9) if found else None  # its distance is told
     if found and NORMS[norm].distance(moves.distances(found.witness)) != nearest:
         raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
     return Robustness(

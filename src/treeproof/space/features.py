@@ -19,7 +19,7 @@ from treeproof.space.conditions import Condition, Range
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Domain
 from treeproof.space.grammar import Choice, ParsedCondition
-from treeproof.space.wording import shortest_inside, show_day, show_label
+from treeproof.space.wording import rounded_inside, show_day, show_label
 
 NumericKind = Literal["binary", "integer", "real", "date"]
 FeatureKind = Literal["binary", "integer", "real", "date", "categorical"]
@@ -63,8 +63,8 @@ class Feature(Protocol):
     def show_presented(self, row: Sequence[Value]) -> str:
         """Return what `show` does, of a row as people write it."""
 
-    def show_briefly(self, row: Rows) -> str:
-        """Return what `show` does or, if that takes many digits, another value of the same cell."""
+    def show_briefly(self, row: Rows, like: Rows, digits: int = 3) -> str:
+        """Return what `show` does or, if that takes many digits, a value of the same cell with as few as in `like`."""
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells in which a condition is true; it is false in all others, as cells are cut at its bounds."""
@@ -198,13 +198,14 @@ class NumericFeature:
         """Return the value in a row."""
         return self._text(float(row[self.column]))
 
-    def show_briefly(self, row: Rows) -> str:
-        """Return the value in a row or, if that takes many digits, another one of its cell."""
+    def show_briefly(self, row: Rows, like: Rows, digits: int = 3) -> str:
+        """Return the value in a row or, if that takes many digits, one of its cell with as few as in the row `like`."""
         value = float(row[self.column])
         if self.kind != "real" or math.isnan(value):
             return self._text(value)
         place = self.place(self.cell(np.asarray(row).tolist()))
-        return shortest_inside(value, self._lows[place], self._highs[place], self.floats)
+        own = float(like[self.column])
+        return rounded_inside(value, self._lows[place], self._highs[place], self.floats, own, digits)
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells whose values all satisfy the condition."""
@@ -291,7 +292,7 @@ class ValueFeature:
         known = [label for label in self.labels if type(label) is type(value) and label == value]
         return "missing" if missing else show_label(known[0] if known else "other")
 
-    def show_briefly(self, row: Rows) -> str:
+    def show_briefly(self, row: Rows, like: Rows, digits: int = 3) -> str:
         """Return the named value in a row."""
         return self.show(row)
 

@@ -27,7 +27,7 @@ from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_conditions, rounded
 from treeproof.space.space import Space
-from treeproof.space.wording import equals, shortest_inside, show_name
+from treeproof.space.wording import equals, rounded_inside, show_name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -257,7 +257,7 @@ def _inside(
                 continue
             value = min(max(near, first), last)
             if brief:
-                value = feature.floats.round(float(shortest_inside(value, first, last, feature.floats)))
+                value = feature.floats.round(float(rounded_inside(value, first, last, feature.floats, like=near)))
             short = float(feature.floats.shortest(value))
             # Clipping moves no number across one of the model's: if value < low, then low rounds to value.
             written = short if low <= short <= high else min(max(value, low), high)

@@ -29,6 +29,7 @@ AS_FLOAT32 = "Numbers are compared as the model reads them: as float32."
 ABOVE_ZERO = "Here > 0 means at least 1e-30, and < 0 at most -1e-30."
 
 _MOST_DIGITS = 9  # a float32 never needs more
+_FEW_DIGITS = 5  # that a value may have without being rounded
 _COARSEST = Fraction(1, 10**6)  # how much of its size a rounded bound may lose
 _NOTHING = 1e-30
 _BARE = re.compile(r"[^\W\d_](?:[\w .+/-]*[\w.+/-])?")
@@ -77,18 +78,30 @@ def lower_bound(low: float, floats: Floats, *, whole: bool = False, keep: float 
     return Bound(_negated(bound.text), bound.strict, bound.rounded, bound.of_zero)
 
 
-def shortest_inside(value: float, low: float, high: float, floats: Floats) -> str:
+def rounded_inside(value: float, low: float, high: float, floats: Floats, like: float, digits: int = 3) -> str:
     """Return a number that reads as one between the ends, by the value if that takes many digits.
 
-    >>> shortest_inside(34.50000043792192, 34.50000043792192, 40.0, FLOAT64)
-    '34.50001'
+    It has as many decimals as `like`, and so many digits at least; more only where the ends leave no other room.
+
+    >>> from treeproof.model.floats import FLOAT32
+    >>> rounded_inside(34.50000043792192, 34.50000043792192, 40.0, FLOAT64, like=54.0)
+    '34.6'
+    >>> rounded_inside(FLOAT32.round(17.740002), FLOAT32.round(17.740002), 17.8, FLOAT32, like=15.93)
+    '17.75'
     """
     text = floats.shortest(value)
-    if math.isnan(value) or _n_digits(text) <= _MOST_DIGITS:
+    if math.isnan(value) or _n_digits(text) <= max(digits, _FEW_DIGITS):
         return text
     exact = Fraction(value)
-    slack = abs(exact) * _COARSEST
-    return _shortest_between(max(exact - slack, Fraction(low)), min(exact + slack, Fraction(high)), exact)
+    own = 0 if math.isnan(like) else len(floats.shortest(like).partition("e")[0].partition(".")[2])
+    decimals = max(own, digits - 1 - math.floor(math.log10(abs(value))))
+    while True:
+        unit = Fraction(10) ** -decimals
+        first, last = math.ceil(Fraction(low) / unit), math.floor(Fraction(high) / unit)
+        if first <= last:
+            shown = FLOAT64.shortest(float(min(max(round(exact / unit), first), last) * unit))
+            return shown if _n_digits(shown) < _n_digits(text) else text
+        decimals += 1
 
 
 def _n_digits(text: str) -> int:
