@@ -143,11 +143,11 @@ class Forest:
 
     def splits_of(self, column: int) -> IntArray:
         """Return the nodes that split a column, in ascending order."""
-        order, begin = self._by_column
-        return order[begin[column] : begin[column + 1]]
+        splits, begin = self.splits_by_column
+        return splits[begin[column] : begin[column + 1]]
 
     @cached_property
-    def _by_column(self) -> tuple[IntArray, IntArray]:
+    def splits_by_column(self) -> tuple[IntArray, IntArray]:
         """All splits, column by column, and where each column's begin: found once, as models may have many columns."""
         small = self.feature.astype(np.int16) if self.n_columns < 2**15 else self.feature  # numpy sorts these faster
         order = np.argsort(small, kind="stable").astype(np.int32)
@@ -178,6 +178,13 @@ class Forest:
 
     def route(self, rows: Rows) -> IntArray:
         """Return what `apply` does, for rows in the forest's own float type, with categories given by index."""
+        leaves = np.empty((len(rows), self.n_trees), dtype=np.int32)
+        step = max(1, _ROUTED_AT_ONCE // self.n_trees)
+        for first in range(0, len(rows), step):
+            leaves[first : first + step] = self._route(rows[first : first + step])
+        return leaves
+
+    def _route(self, rows: Rows) -> IntArray:
         at = np.tile(self.roots, len(rows))  # the rows' leaves one after the other
         moving = np.flatnonzero(self.feature[at] != LEAF)
         while len(moving):
@@ -322,6 +329,9 @@ def _own(given: Any, dtype: type) -> npt.NDArray[Any]:
         raise ValueError("numbers that are not whole, or too large")
     return cast
 
+
+_ROUTED_AT_ONCE = 2**13
+"""Rows times trees: what is noted of each of them on its way takes more memory than the leaf that it ends in."""
 
 _ARRAYS: dict[str, type] = {
     "roots": np.int32,

@@ -187,9 +187,16 @@ def _sizes(forest: Forest) -> tuple[Fraction, int]:
         # Per tree and sum, the largest absolute value of a leaf; classes are often alike.
         terms = np.maximum.reduceat(np.abs(forest.values), forest.roots, axis=0)
         sums = set(zip(map(abs, forest.decision.start), map(tuple, terms.T.tolist()), strict=True))
-        largest = max(sum((Fraction(term) for term in each if term), Fraction(start)) for start, each in sums)
+        largest = max(_exact_sum([start, *each]) for start, each in sums)
         _SIZES[forest] = largest, int(np.count_nonzero(terms, axis=0).max())
     return _SIZES[forest]
+
+
+def _exact_sum(terms: list[float]) -> Fraction:
+    """Return the sum of floats, without rounding: their denominators are powers of two, so the largest is common."""
+    ratios = [term.as_integer_ratio() for term in terms]
+    common = max(denominator for _, denominator in ratios)
+    return Fraction(sum(numerator * (common // denominator) for numerator, denominator in ratios), common)
 
 
 def _least_sum(forest: Forest, cut: float, beyond: Fraction) -> Fraction:

@@ -30,7 +30,7 @@ class Tree:
     that go left; their threshold does not matter.
 
     Where the nodes of several trees are at hand in one set of arrays, one after the other, `roots` says where each of
-    them begins, children are counted from the first node of all, and `adds_to` may have an entry per node.
+    them begins, children are counted from the first node of all, and `adds_to` may have an entry per tree.
     """
 
     feature: Sequence[int] | npt.NDArray[Any]
@@ -63,29 +63,19 @@ def assemble(
         raise UnsupportedModelError(
             f"The model must have at most {MOST_VALUES} leaf values. Got {n_nodes} nodes, for {n_sums} sums each."
         )
-    # Each array is made once, at its full length and in its final type: a large model is not held twice.
-    values = np.zeros((n_nodes, n_sums))
-    feature, left, right, subset = (np.full(n_nodes, LEAF, dtype=np.int32) for _ in range(4))
-    threshold, missing_left = np.full(n_nodes, np.nan), np.zeros(n_nodes, dtype=np.bool_)
-    roots = []
+    # Arrays of the final type are taken as they are: a large model is not held twice.
+    tree = trees[0] if len(trees) == 1 else _joined(trees, n_sums)
+    feature, left, right = (_small(getattr(tree, name), name) for name in ("feature", "left", "right"))
+    leaf = feature == LEAF
+    left, right = (side if (side[leaf] == LEAF).all() else np.where(leaf, LEAF, side) for side in (left, right))
+    subset = np.full(n_nodes, LEAF, dtype=np.int32)
     subsets: dict[frozenset[int], int] = {}
-    offset = 0
-    for tree in trees:
-        here = slice(offset, offset + len(tree.feature))
-        feature[here] = _small(tree.feature, "feature")
-        for node, left_set in (tree.left_categories or {}).items():
-            subset[offset + node] = subsets.setdefault(left_set, len(subsets))
-        inner, leaves = np.flatnonzero(feature[here] != LEAF), np.flatnonzero(feature[here] == LEAF)
-        for name, side, given in (("left", left, tree.left), ("right", right, tree.right)):
-            side[here][inner] = _small(given, name)[inner] + np.int32(offset)
-        by_number = inner[subset[here][inner] == LEAF]
-        threshold[here][by_number] = np.asarray(tree.threshold)[by_number]
-        if tree.missing_left is not None:
-            missing_left[here][inner] = np.asarray(tree.missing_left, bool)[inner]
-        to: Any = slice(None) if tree.adds_to is None else tree.adds_to
-        values[here][leaves, to if np.ndim(to) == 0 else to[leaves]] = np.asarray(tree.values)[leaves]
-        roots.append(np.asarray(tree.roots) + offset)
-        offset += len(tree.feature)
+    for node, left_set in (tree.left_categories or {}).items():
+        subset[node] = subsets.setdefault(left_set, len(subsets))
+    threshold = np.array(tree.threshold, dtype=np.float64)
+    threshold[leaf | (subset != LEAF)] = np.nan
+    missing_left = np.zeros(n_nodes, bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool) & ~leaf
+    values = _values(tree, n_sums, leaf)
     arrays: dict[str, npt.NDArray[Any]] = {"feature": feature, "left": left, "right": right, "subset": subset}
     arrays |= {"threshold": threshold, "missing_left": missing_left, "values": values}
     for array in arrays.values():
@@ -93,7 +83,7 @@ def assemble(
     if not np.isfinite(values).all():
         raise UnsupportedModelError("Leaf values must be finite. Got NaN or infinity; were all sample weights zero?")
     return Forest(
-        roots=np.concatenate(roots),
+        roots=np.asarray(tree.roots),
         subsets=tuple(subsets),
         classes=classes,
         columns=tuple(columns),
@@ -103,6 +93,42 @@ def assemble(
         sums=sums,
         **arrays,
     )
+
+
+def _joined(trees: Sequence[Tree], n_sums: int) -> Tree:
+    """Return all trees in one set of arrays."""
+    first = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1].tolist()
+
+    def side(name: str) -> IntArray:
+        parts = [_small(getattr(tree, name), name) for tree in trees]
+        return np.concatenate([np.where(part == LEAF, LEAF, part + at) for part, at in zip(parts, first, strict=True)])
+
+    sets = [((tree.left_categories or {}).items(), at) for tree, at in zip(trees, first, strict=True)]
+    missing = [np.zeros(len(t.feature), bool) if t.missing_left is None else t.missing_left for t in trees]
+    return Tree(
+        feature=np.concatenate([_small(tree.feature, "feature") for tree in trees]),
+        threshold=np.concatenate([np.asarray(tree.threshold, dtype=np.float64) for tree in trees]),
+        left=side("left"),
+        right=side("right"),
+        values=np.concatenate([_values(tree, n_sums, np.asarray(tree.feature) == LEAF) for tree in trees]),
+        missing_left=np.concatenate(missing),
+        left_categories={at + node: left_set for items, at in sets for node, left_set in items},
+        roots=np.concatenate([np.asarray(tree.roots) + at for tree, at in zip(trees, first, strict=True)]),
+    )
+
+
+def _values(tree: Tree, n_sums: int, leaf: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Return what each node adds to each sum; inner ones add nothing."""
+    values, given = np.zeros((len(leaf), n_sums)), np.asarray(tree.values)
+    if tree.adds_to is None:
+        values[leaf] = given[leaf]
+    elif n_sums == 1 or np.ndim(tree.adds_to) == 0:
+        values[leaf, 0 if n_sums == 1 else tree.adds_to] = given[leaf]
+    else:
+        sizes = np.diff(np.append(tree.roots, len(leaf)))
+        to = np.repeat(np.asarray(tree.adds_to, dtype=np.int32), sizes)
+        values[leaf, to[leaf]] = given[leaf]
+    return values
 
 
 def _small(given: Any, name: str) -> IntArray:

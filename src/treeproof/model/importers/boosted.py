@@ -46,7 +46,7 @@ def read_trees(
     wrong = ~leaf & ((feature < 0) | (feature >= n_columns))
     if wrong.any():
         raise ForestFormatError(f"Each split must be on one of {n_columns} columns. Got column {feature[wrong][0]}.")
-    feature = feature.astype(np.int32)
+    feature = feature.astype(np.int32, copy=False)
     feature[leaf] = LEAF
     new_place = {}
     if left_categories:
@@ -61,7 +61,7 @@ def read_trees(
         values=values[order],
         missing_left=missing_left[order],
         left_categories={new: left_categories[node] for node, new in new_place.items()},
-        adds_to=np.repeat(adds_to, sizes),
+        adds_to=adds_to,
         roots=np.cumsum(sizes) - sizes,
     )
 
@@ -81,7 +81,7 @@ def in_order(sizes: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, In
     # Places are 32-bit integers throughout: these arrays take most of the memory of an import.
     first = (np.cumsum(sizes) - sizes).astype(np.int32)
     tree = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    levels, inner = [], []
+    inner = []
     level, met = first, np.full(n, LEAF, np.int32)
     below: Any = np.empty(n, np.int32), np.empty(n, np.int32)
     while len(level):
@@ -91,7 +91,6 @@ def in_order(sizes: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, In
         twice |= met[level] != number
         if twice.any():
             raise _not_a_tree(level[twice][0], tree, first, "is reached twice")
-        levels.append(level)
         splits = level[(left[level] >= 0) | (right[level] >= 0)]
         inner.append(splits)
         for children, to in zip((left, right), below, strict=True):
@@ -114,7 +113,8 @@ def in_order(sizes: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints, In
     for splits in inner:
         place[to_left[splits]] = place[splits] + 1
         place[to_right[splits]] = place[splits] + 1 + weight[to_left[splits]]
-    reached = np.concatenate(levels)
+    del weight
+    reached = np.flatnonzero(place != LEAF).astype(np.int32)
     order = np.empty(len(reached), np.int32)
     order[place[reached]] = reached
     new_left, new_right = np.full(len(order), LEAF, np.int32), np.full(len(order), LEAF, np.int32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -213,7 +214,17 @@ def _document(model: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
-        return json.loads(path.read_text(encoding="utf-8"))
+        # CatBoost writes an emoji among its parameters, for which Python would take four bytes for every character.
+        text = re.sub(rb"[\x80-\xff]+", lambda found: json.dumps(found[0].decode())[1:-1].encode(), path.read_bytes())
+        return json.loads(text.decode("ascii"), object_hook=_slim)
+
+
+def _slim(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of the JSON without what nobody reads, and with leaf values in an array: most of it are these."""
+    if "leaf_values" in part:
+        part.pop("leaf_weights", None)
+        part["leaf_values"] = _numbers(part["leaf_values"])
+    return part
 
 
 def _texts(kind: str, names: Sequence[str]) -> UnsupportedModelError:
@@ -385,7 +396,7 @@ def _forest(parsed: _Parsed, classifier: bool, names: Names, hashes: Hashes, cut
     for column, known_names in names.items():
         columns[column] = Column(parsed.columns[column], known_names)
     splits = _Splits(parsed, names, hashes)
-    trees = _oblivious(parsed, splits) if parsed.oblivious else [_tree(t, splits, n_sums) for t in parsed.trees]
+    trees = [_oblivious(parsed, splits)] if parsed.oblivious else [_tree(t, splits, n_sums) for t in parsed.trees]
     importances = split_counts(trees, len(columns))
     if any(parsed.bias):
         trees.append(Tree([LEAF], [math.nan], [LEAF], [LEAF], np.array([parsed.bias])))
@@ -429,41 +440,77 @@ class _Splits:
         return self._left[key]
 
 
-def _oblivious(parsed: _Parsed, splits: _Splits) -> list[Tree]:
+def _oblivious(parsed: _Parsed, splits: _Splits) -> Tree:
     """Return symmetric trees, all of one depth at once, without branches that no input takes."""
     by_depth: dict[int, list[int]] = defaultdict(list)
     read: list[list[tuple[int, float]]] = []
     for number, tree in enumerate(parsed.trees):
         read.append([splits.read(split) for split in _list(tree["splits"] or [])])
         by_depth[len(read[-1])].append(number)
-    trees: list[Tree] = [None] * len(parsed.trees)  # type: ignore[list-item]  # every one is filled below
+    if max(by_depth) > _DEEPEST:
+        raise ForestFormatError(f"Trees must have a depth of at most {_DEEPEST}. Got {max(by_depth)}.")
+    tables = {
+        depth: np.array([read[number] for number in numbers]).reshape(len(numbers), depth, 2)
+        for depth, numbers in by_depth.items()
+    }
+    del read
+    shapes = {depth: _shape(table, splits) for depth, table in tables.items()}
+    sizes = np.empty(len(parsed.trees), dtype=np.int32)
     for depth, numbers in by_depth.items():
-        if depth > _DEEPEST:
-            raise ForestFormatError(f"Trees must have a depth of at most {_DEEPEST}. Got {depth}.")
-        flat = [value for number in numbers for value in _list(parsed.trees[number]["leaf_values"])]
-        values = _numbers(flat).reshape(len(numbers), 2**depth, parsed.n_sums)
-        table = np.array([read[number] for number in numbers]).reshape(len(numbers), depth, 2)
-        for number, tree in zip(numbers, _of_depth(table, values, splits), strict=True):
-            trees[number] = tree
-    return trees
+        sizes[numbers] = np.count_nonzero(shapes[depth].kept, axis=1)
+    roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+    n_nodes = int(sizes.sum())
+    feature, left, right = (np.full(n_nodes, LEAF, dtype=np.int32) for _ in range(3))
+    threshold, values = np.full(n_nodes, np.nan), np.zeros((n_nodes, parsed.n_sums))
+    for depth, numbers in by_depth.items():
+        shape, first = shapes.pop(depth), 2**depth - 1
+        leaves = np.stack([_numbers(parsed.trees[number]["leaf_values"]) for number in numbers])
+        leaves = leaves.reshape(len(numbers), 2**depth, parsed.n_sums)[:, _leaf_numbers(depth)]
+        place = roots[numbers][:, None] + shape.place
+        kept = shape.kept[:, first:]
+        values[place[:, first:][kept]] = leaves[kept]
+        for k in range(depth):  # the nodes of level k have split k
+            at = np.arange(2**k - 1, 2 ** (k + 1) - 1)
+            kept = shape.kept[:, at]
+            here, of_tree = place[:, at][kept], np.nonzero(kept)[0]
+            feature[here] = tables[depth][of_tree, k, 0]
+            threshold[here] = tables[depth][of_tree, k, 1]
+            for side, below in ((left, 2 * at + 1), (right, 2 * at + 2)):
+                side[here] = np.take_along_axis(place, shape.stands[:, below], axis=1)[kept]
+    return Tree(
+        feature=feature,
+        threshold=threshold,
+        left=left,
+        right=right,
+        values=values,
+        missing_left=splits.missing_left[feature] & (feature != LEAF),
+        left_categories=_categories(feature.tolist(), threshold.tolist(), splits) if splits.categorical else None,
+        roots=roots,
+    )
 
 
-def _of_depth(table: npt.NDArray[Any], values: npt.NDArray[Any], splits: _Splits) -> list[Tree]:
-    """Return the trees of one depth, from their splits (column and cut) and leaves.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shape:
+    """Which nodes of symmetric trees of one depth are left: a row for each tree, with the nodes as in a heap.
 
-    Bit k of a leaf's number says whether split k is true. Nodes are numbered as in a heap: those of level k have split
-    k, and the children of node n are 2 n + 1 and 2 n + 2.
+    Those of level k have split k, and the children of node n are 2 n + 1 and 2 n + 2. `place` is that of each node
+    among those of its tree that are `kept`; `stands` is the kept node in the place of each, where a child is never
+    reached.
     """
+
+    kept: npt.NDArray[np.bool_]
+    place: npt.NDArray[np.int32]
+    stands: npt.NDArray[np.int32]
+
+
+def _shape(table: npt.NDArray[Any], splits: _Splits) -> _Shape:
+    """Return which nodes are left of trees of one depth, from their splits (column and cut)."""
     n_trees, depth, _ = table.shape
-    columns, cuts = table[:, :, 0].astype(int), table[:, :, 1]
     first_leaf = 2**depth - 1
-    place = np.arange(2**depth)  # of a leaf in its level: bit k of the number is the bit k from above
-    number = sum(((place >> (depth - 1 - k)) & 1) << k for k in range(depth)) if depth else place
-    level = np.floor(np.log2(np.arange(first_leaf) + 1)).astype(int)
-    nodes = np.arange(2 * first_leaf + 1)
+    nodes = np.arange(2 * first_leaf + 1, dtype=np.int32)
     reached = np.ones((n_trees, len(nodes)), dtype=bool)
-    reached[:, first_leaf:] = _possible(columns, cuts, splits)[:, number]
-    stands = np.tile(nodes, (n_trees, 1))  # the node that is left of each, where a child is never reached
+    reached[:, first_leaf:] = _possible(table[:, :, 0].astype(int), table[:, :, 1], splits)[:, _leaf_numbers(depth)]
+    stands = np.tile(nodes, (n_trees, 1))
     kept = reached.copy()
     for k in reversed(range(depth)):
         at = np.arange(2**k - 1, 2 ** (k + 1) - 1)
@@ -471,35 +518,22 @@ def _of_depth(table: npt.NDArray[Any], values: npt.NDArray[Any], splits: _Splits
         reached[:, at] = left | right
         kept[:, at] = left & right
         one = np.where(left, stands[:, 2 * at + 1], stands[:, 2 * at + 2])
-        stands[:, at] = np.where(left & right, at, one)
-    renumbered = np.cumsum(kept, axis=1) - 1
-    feature = np.full((n_trees, len(nodes)), LEAF)
-    feature[:, :first_leaf] = columns[:, level]
-    threshold = np.full((n_trees, len(nodes)), np.nan)
-    threshold[:, :first_leaf] = cuts[:, level]
-    children = np.full((2, n_trees, len(nodes)), LEAF)
-    for side in (0, 1):
-        child = stands[:, 2 * np.arange(first_leaf) + 1 + side]
-        children[side, :, :first_leaf] = np.take_along_axis(renumbered, child, axis=1)
-    all_values = np.zeros((n_trees, len(nodes), values.shape[2]))
-    all_values[:, first_leaf:] = values[:, number]
-    trees = []
-    for t in range(n_trees):
-        at = kept[t]
-        own, cut = feature[t, at], threshold[t, at]
-        inner = own != LEAF
-        trees.append(
-            Tree(
-                feature=own,
-                threshold=cut,
-                left=children[0, t, at],
-                right=children[1, t, at],
-                values=all_values[t, at],
-                missing_left=splits.missing_left[own] & inner,
-                left_categories=_categories(own.tolist(), cut.tolist(), splits) if splits.categorical else None,
-            )
-        )
-    return trees
+        stands[:, at] = np.where(left & right, nodes[at], one)
+    return _Shape(kept, np.cumsum(kept, axis=1, dtype=np.int32) - np.int32(1), stands)
+
+
+def _leaf_numbers(depth: int) -> npt.NDArray[np.int64]:
+    """Return CatBoost's number of each leaf in the order of a heap: bit k says whether split k is true.
+
+    In the heap, the first split is the highest bit of a leaf's place.
+
+    >>> _leaf_numbers(2).tolist()
+    [0, 2, 1, 3]
+    """
+    place, number = np.arange(2**depth), np.zeros(2**depth, dtype=np.int64)
+    for k in range(depth):
+        number |= ((place >> (depth - 1 - k)) & 1) << k
+    return number
 
 
 def _possible(columns: npt.NDArray[Any], cuts: npt.NDArray[Any], splits: _Splits) -> npt.NDArray[np.bool_]:
@@ -631,8 +665,10 @@ def _whole32(value: Any) -> int:
     return value & 0xFFFFFFFF
 
 
-def _numbers(values: list[Any]) -> npt.NDArray[np.float64]:
-    if not all(type(value) is float or type(value) is int for value in values):
+def _numbers(values: Any) -> npt.NDArray[np.float64]:
+    if isinstance(values, np.ndarray):
+        return values
+    if not set(map(type, _list(values))) <= {int, float}:
         raise ForestFormatError("Leaf values and biases must be numbers.")
     return np.array(values, dtype=np.float64)
 

@@ -55,7 +55,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     nodes = read_nodes(np.ravel(model.estimators_).tolist(), model.n_features_in_)
     if any(values.shape[1:] != (1, 1) for values in nodes.values):
         raise UnsupportedModelError("Every tree must have one value per leaf. Got several.")
-    adds_to = np.repeat(np.arange(len(nodes.values)) % len(start), nodes.sizes)
+    adds_to = np.arange(len(nodes.values)) % len(start)
     forest = assemble(
         [nodes.with_values(model.learning_rate * np.concatenate(nodes.values)[:, 0, 0], adds_to)],
         classes=model.classes_ if classifier else np.array(["any score"]),

@@ -129,14 +129,14 @@ def _trees(model: Any, order: list[int], columns: list[Column]) -> Tree:
         raise UnsupportedModelError("This scikit-learn stores its trees in a way that treeproof does not know.")
     if not predictors:
         raise UnsupportedModelError("The model must have at least one tree. Got none.")
-    sizes = np.array([len(predictor.nodes) for predictor in predictors])
-    roots = np.cumsum(sizes) - sizes
+    sizes = np.array([len(predictor.nodes) for predictor in predictors], dtype=np.int32)
+    roots = (np.cumsum(sizes) - sizes).astype(np.int32)
     first = np.repeat(roots, sizes)
     # As bytes: numpy would compare the fields of each tree with those of the next.
     nodes = np.concatenate([p.nodes.view(f"V{_NODE.itemsize}") for p in predictors]).view(_NODE)
     leaf, categorical = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
-    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
-    place, seen = np.arange(len(nodes)) - first, nodes["feature_idx"]
+    left, right = nodes["left"].astype(np.int32), nodes["right"].astype(np.int32)
+    place, seen = np.arange(len(nodes), dtype=np.int32) - first, nodes["feature_idx"]
     named = np.array([columns[j].categories is not None for j in order])
     n_sets = np.array([_n_sets(predictor) for predictor in predictors])
     inside = (seen >= 0) & (seen < len(order))
@@ -150,15 +150,19 @@ def _trees(model: Any, order: list[int], columns: list[Column]) -> Tree:
     sets = np.concatenate([predictor.raw_left_cat_bitsets for predictor in predictors])
     set_of = nodes["bitset_idx"] + np.repeat(np.cumsum(n_sets) - n_sets, sizes)
     splits = np.flatnonzero(categorical & ~leaf)
+    for child in (left, right):
+        child += first
+        child[leaf] = LEAF
+    # Copies of single fields: a view would keep all of them.
     return Tree(
-        feature=np.where(leaf, LEAF, np.array(order)[np.where(leaf, 0, seen)]),
-        threshold=nodes["num_threshold"],
-        left=left + first,
-        right=right + first,
-        values=nodes["value"],
+        feature=np.where(leaf, np.int32(LEAF), np.array(order, dtype=np.int32)[np.where(leaf, 0, seen)]),
+        threshold=nodes["num_threshold"].copy(),
+        left=left,
+        right=right,
+        values=nodes["value"].copy(),
         missing_left=nodes["missing_go_to_left"].astype(bool),
         left_categories=_left_categories(model, nodes, splits, sets[set_of[splits]], order, columns),
-        adds_to=np.repeat(np.arange(len(predictors)) % len(model._predictors[0]), sizes),
+        adds_to=np.arange(len(predictors)) % len(model._predictors[0]),
         roots=roots,
     )
 

@@ -285,12 +285,12 @@ class _Splits:
     """The splits of all trees, tree by tree: how many each has, and the numbers that the text has of each split."""
 
     counts: npt.NDArray[np.int64]
-    feature: npt.NDArray[np.int64]
-    kind: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int32]
     threshold: npt.NDArray[np.float64]
 
     @property
-    def missing_kind(self) -> npt.NDArray[np.int64]:
+    def missing_kind(self) -> npt.NDArray[np.int32]:
         """What each split takes for missing: nothing, zeros or NaN."""
         return self.kind >> 2 & 3
 
@@ -323,7 +323,7 @@ def _columns(model: _Model, splits: _Splits) -> tuple[list[Column], dict[int, li
             f"Each split must be on one of {len(names)} columns. Got columns from {got[0]} to {got[1]}."
         )
     kinds: dict[int, set[int]] = {}
-    for pair in np.unique(splits.feature * 4 + splits.missing_kind).tolist():
+    for pair in np.unique(splits.feature.astype(np.int64) * 4 + splits.missing_kind).tolist():
         kinds.setdefault(pair // 4, set()).add(pair % 4)
     categorical = set(np.unique(splits.feature[splits.categorical]).tolist())
     if np.isin(splits.feature[~splits.categorical], list(categorical)).any():
@@ -394,13 +394,11 @@ def _trees(model: _Model, splits: _Splits, n_sums: int, codes: dict[int, list[in
             f"Tree {wrong} must have one leaf more than splits. Got {n_leaves[wrong]} and {counts[wrong]}."
         )
     sizes = counts + n_leaves
-    first = np.cumsum(sizes) - sizes
-    at_split = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-    at_leaf = np.repeat(first + counts - (np.cumsum(n_leaves) - n_leaves), n_leaves) + np.arange(n_leaves.sum())
-    n_nodes = int(sizes.sum())
+    is_split = np.repeat(np.tile([True, False], len(counts)), np.column_stack([counts, n_leaves]).ravel())
+    at_split, n_nodes = np.flatnonzero(is_split).astype(np.int32), len(is_split)
 
     def spread(values: npt.NDArray[Any], places: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
-        array = np.full(n_nodes, empty)
+        array = np.full(n_nodes, empty, dtype=values.dtype)
         array[places] = values
         return array
 
@@ -409,7 +407,9 @@ def _trees(model: _Model, splits: _Splits, n_sums: int, codes: dict[int, list[in
         found, child = _joined(model, key, int)
         if not np.array_equal(found, counts):
             raise ForestFormatError("Trees must have two children for each split.")
-        children.append(spread(np.where(child < 0, np.repeat(counts, counts) + ~child, child), at_split, LEAF))
+        to_leaf = child < 0
+        child[to_leaf] = np.repeat(counts, counts)[to_leaf] + ~child[to_leaf]
+        children.append(spread(child, at_split, LEAF))
     threshold = splits.threshold
     # Where training had no missing values, one counts as 0.
     default_left = (splits.kind & _DEFAULT_LEFT) > 0
@@ -423,7 +423,7 @@ def _trees(model: _Model, splits: _Splits, n_sums: int, codes: dict[int, list[in
         *children,
         feature=spread(splits.feature, at_split, LEAF),
         threshold=spread(largest_left, at_split, math.nan),
-        values=spread(leaf_values, at_leaf, 0.0),
+        values=spread(leaf_values, ~is_split, 0.0),
         missing_left=spread(missing_left, at_split, False),
         left_categories=_left_categories(model, splits, at_split, codes),
         adds_to=np.arange(len(sizes)) % n_sums,
@@ -507,15 +507,22 @@ def _link(options: dict[str, str]) -> Callable[[float], float]:
 
 
 def _joined(model: _Model, key: str, kind: type) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return how many numbers each tree has under a key, and the numbers of all trees, one after the other."""
-    texts = [tree.get(key, "") for tree in model.trees]
+    """Return how many numbers each tree has under a key, and the numbers of all trees, one after the other.
+
+    They are read once, and their texts forgotten: these take more memory than the numbers.
+    """
+    texts = [tree.pop(key, "") for tree in model.trees]
     counts = np.array([text.count(" ") + 1 if text else 0 for text in texts], dtype=np.int64)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # which is how numpy says that there is no number
         numbers: npt.NDArray[Any] = np.fromstring(" ".join(filter(None, texts)), dtype=kind, sep=" ")
     if len(numbers) != counts.sum():
         raise ForestFormatError(f"{key!r} of trees must be numbers with one blank between them.")
-    return counts, numbers
+    if kind is not int:
+        return counts, numbers
+    if len(numbers) and not -(2**31) <= numbers.min() <= numbers.max() < 2**31:
+        raise ForestFormatError(f"{key!r} of trees must be whole numbers of 32 bits. Got larger ones.")
+    return counts, numbers.astype(np.int32)
 
 
 def _integers(section: dict[str, str], key: str) -> list[int]:

@@ -99,12 +99,12 @@ def _probabilities(model: Any, place: int, n_classes: int) -> Forest:
     """Return a member whose sums are its probabilities, for all classes of the model."""
     member = unwrapped(model.estimators_[place])
     _require_taken(model, place, member)
-    soft = isinstance(member, VotingClassifier) and member.voting == "soft"
-    if not isinstance(member, ForestClassifier | DecisionTreeClassifier | BaggingClassifier) and not soft:
+    if not gives_means(member):
+        or_without = ", or leave it out" if isinstance(model, VotingClassifier) else ""
         raise UnsupportedModelError(
             f"A {type(model).__name__} must combine decision trees, forests, or bagging and soft voting of these: "
             f"their probabilities are means of leaf values. Got {type(member).__name__}, whose probabilities are not. "
-            f"Explain it alone, model.estimators_[{place}], or leave it out."
+            f"Explain it alone, model.estimators_[{place}]{or_without}."
         )
     if isinstance(member, DecisionTreeClassifier):
         require_known(member, "predict_proba", [DecisionTreeClassifier.__dict__["predict_proba"]])
@@ -127,6 +127,13 @@ def _probabilities(model: Any, place: int, n_classes: int) -> Forest:
         members=tuple(dataclasses.replace(m, start=spread(m.start)) for m in means.decision.members),
     )
     return dataclasses.replace(means, values=values, classes=np.arange(n_classes), sums=sums)
+
+
+def gives_means(member: Any) -> bool:
+    """Return whether the probabilities of a classifier are means of leaf values, or of such means."""
+    member = unwrapped(member)
+    soft = isinstance(member, VotingClassifier) and member.voting == "soft"
+    return soft or isinstance(member, ForestClassifier | DecisionTreeClassifier | BaggingClassifier)
 
 
 def _require_taken(model: Any, place: int, member: Any) -> None:

@@ -16,7 +16,7 @@ from treeproof.errors import ImportMismatchError
 from treeproof.model.columns import Rows
 from treeproof.model.forest import Forest
 
-_LARGEST_CHECK = 2**15
+_LARGEST_CHECK = 2**13
 """Rows times trees, at most, unless that leaves too few rows: a large model must not take long to check."""
 _MOST, _FEWEST = 128, 16
 _SHARE_MISSING = 0.1
@@ -99,24 +99,28 @@ def boundary_rows(forest: Forest, n_rows: int | None = None, seed: int = 0) -> R
     n_rows = max(_FEWEST, min(_MOST, _LARGEST_CHECK // forest.n_trees)) if n_rows is None else n_rows
     rng = np.random.default_rng(seed)
     floats = forest.floats
-    rows = np.empty((n_rows, forest.n_columns), dtype=floats.dtype)
+    # All columns at once: a model with many of them is not checked for longer than its trees take.
+    on, other = _some_thresholds(forest, n_rows, rng), _some_thresholds(forest, n_rows, rng)
+    direction = rng.choice(np.array([-np.inf, np.inf], dtype=floats.dtype), size=on.shape)
+    with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is clipped
+        beside = np.nextafter(on, direction)
+    choice = rng.integers(3, size=on.shape)
+    rows: Rows = np.where(choice == 0, on, np.where(choice == 1, beside, on / 2 + other / 2))
+    low = np.array([max(-floats.largest, column.low) for column in forest.columns])
+    high = np.array([min(floats.largest, column.high) for column in forest.columns])
+    rows = np.clip(rows, low, high).astype(floats.dtype)
+    may_miss = np.array([column.missing != "never" for column in forest.columns])
+    rows[may_miss & (rng.random(rows.shape) < _SHARE_MISSING)] = np.nan
     for j, column in enumerate(forest.columns):
         if column.categories is not None:
             rows[:, j] = rng.integers(len(column.categories), size=n_rows)
-            continue
-        thresholds = forest.thresholds_of(j).astype(floats.dtype)
-        # At or beyond the largest, no number is parted from another.
-        thresholds = thresholds[np.abs(thresholds) < floats.largest]
-        if len(thresholds) == 0:
-            thresholds = np.zeros(1, dtype=floats.dtype)
-        on = rng.choice(thresholds, size=n_rows)
-        direction = rng.choice(np.array([-np.inf, np.inf], dtype=floats.dtype), size=n_rows)
-        between = rng.choice(thresholds, size=n_rows) / 2 + on / 2
-        choice = rng.integers(3, size=n_rows)
-        with np.errstate(over="ignore"):  # beyond the largest number there is infinity, which is clipped
-            beside = np.nextafter(on, direction)
-        picked = np.select([choice == 0, choice == 1], [on, beside], between)
-        rows[:, j] = np.clip(picked, max(-floats.largest, column.low), min(floats.largest, column.high))
-        if column.missing != "never":
-            rows[rng.random(n_rows) < _SHARE_MISSING, j] = np.nan
     return rows
+
+
+def _some_thresholds(forest: Forest, n_rows: int, rng: np.random.Generator) -> Rows:
+    """Return, for each row and column, the threshold of one of the column's splits; 0 where it has none."""
+    splits, begin = forest.splits_by_column
+    place = begin[:-1] + (rng.random((n_rows, forest.n_columns)) * np.diff(begin)).astype(np.int64)
+    found = np.append(forest.threshold[splits], 0.0)[place].astype(forest.floats.dtype)
+    # At or beyond the largest, no number is parted from another.
+    return np.where((np.diff(begin) > 0) & (np.abs(found) < forest.floats.largest), found, found.dtype.type(0))

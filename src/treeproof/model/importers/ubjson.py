@@ -19,7 +19,8 @@ DEEPEST = 50
 _CODES = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 _NUMBERS = {ord(marker): np.dtype(f">{code}") for marker, code in _CODES.items()}
 _SINGLE = {ord(marker): struct.Struct(f">{code}") for marker, code in _CODES.items()}
-_EMPTY: dict[Any, npt.NDArray[Any]] = {dtype: np.empty(0, dtype) for dtype in _NUMBERS.values()}
+_OWN = {dtype: dtype.newbyteorder("=") for dtype in _NUMBERS.values()}
+_EMPTY: dict[Any, npt.NDArray[Any]] = {dtype: np.empty(0, _OWN[dtype]) for dtype in _NUMBERS.values()}
 _LONG = ord("L")
 _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
 _TEXT, _ARRAY, _OBJECT, _TYPE, _COUNT = b"S[{$#"
@@ -29,8 +30,8 @@ _ARRAY_END, _OBJECT_END = b"]}"
 def parse(data: bytes | bytearray, unread: Container[str] = ()) -> Any:
     """Return the value that the bytes hold; ForestFormatError for what is no UBJSON.
 
-    An array whose type is written once for all its numbers, as XGBoost writes them, is one of numpy: a view of the
-    bytes. Under keys that need not be read, such arrays may be left out.
+    An array whose type is written once for all its numbers, as XGBoost writes them, is one of numpy. Under keys that
+    need not be read, such arrays may be left out.
 
     >>> parse(b"{i" + bytes([1]) + b"a[$i#i" + bytes([2, 7, 8]) + b"}")
     {'a': array([7, 8], dtype=int8)}
@@ -47,11 +48,19 @@ def parse(data: bytes | bytearray, unread: Container[str] = ()) -> Any:
     return value
 
 
+def _numbers(data: bytes | bytearray, dtype: np.dtype[Any], n: int, at: int) -> npt.NDArray[Any]:
+    """Return so many numbers as an array of their own: one that is a view of the bytes would keep all of them."""
+    return np.frombuffer(data, dtype, n, at).astype(_OWN[dtype]) if n else _EMPTY[dtype]
+
+
 class _Reader:
     def __init__(self, data: bytes | bytearray, unread: Container[str]) -> None:
         self.data, self.at, self.unread = data, 0, unread
-        self.keys: dict[int, list[tuple[bytes | bytearray, str]]] = {}
-        """Of the last object at each depth, the keys as they are written: those of the next are mostly the same."""
+        self.keys: dict[int, list[tuple[bytes | bytearray, str, Any]]] = {}
+        """Of the last object at each depth, the keys as they are written: those of the next are mostly the same.
+
+        Where an array of numbers of one type follows, their type, and all that is written before their count.
+        """
 
     def value(self, depth: int) -> Any:
         marker = self.data[self.at]
@@ -91,7 +100,7 @@ class _Reader:
                 raise ValueError("a type without a count")
             self.at += 3
             n = self.length()
-            found = np.frombuffer(self.data, dtype, n, self.at) if n else _EMPTY[dtype]
+            found = _numbers(self.data, dtype, n, self.at)
             self.at += n * dtype.itemsize
             return found
         if self.data[self.at] == _COUNT:
@@ -106,23 +115,26 @@ class _Reader:
     def object(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
         data, keys, n_same = self.data, self.keys.get(depth, []), 0
-        for written, key in keys:
+        for written, key, dtype in keys:
             if not data.startswith(written, self.at):
                 break
             n_same += 1
             at = self.at = self.at + len(written)
-            if data.startswith(b"[$", at) and data.startswith(b"#L", at + 3):  # as `array` reads it, only faster
-                dtype, n = _NUMBERS[data[at + 2]], int.from_bytes(data[at + 5 : at + 13])
-                self.at = at + 13 + n * dtype.itemsize
-                if key not in self.unread:
-                    values[key] = np.frombuffer(data, dtype, n, at + 13) if n else _EMPTY[dtype]
-            else:
+            if dtype is None:
                 values[key] = self.value(depth)
+                continue
+            n = int.from_bytes(data[at : at + 8])  # as `array` reads it, only faster
+            self.at = at + 8 + n * dtype.itemsize
+            if key not in self.unread:
+                values[key] = _numbers(data, dtype, n, at + 8)
         if data[self.at] != _OBJECT_END:
             keys = keys[:n_same]
             while data[self.at] != _OBJECT_END:
                 start, key = self.at, self.text()
-                keys.append((data[start : self.at], key))
+                at, dtype = self.at, None
+                if data.startswith(b"[$", at) and data.startswith(b"#L", at + 3):
+                    at, dtype = at + 5, _NUMBERS[data[at + 2]]
+                keys.append((data[start:at], key, dtype))
                 values[key] = self.value(depth)
             self.keys[depth] = keys
         self.at += 1

@@ -17,9 +17,10 @@ from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.forest import Forest
+from treeproof.model.importers import is_taken
 from treeproof.model.importers.assemble import Tree, assemble, column_names, split_counts
 from treeproof.model.importers.bagging import all_trees, trees_over
-from treeproof.model.importers.members import load_average
+from treeproof.model.importers.members import gives_means, load_average
 from treeproof.model.importers.selfcheck import check_against, check_scores
 from treeproof.model.importers.sklearn import missing_in, refuse_vote, require_fitted, sequential
 from treeproof.model.importers.tree_nodes import require_known
@@ -56,11 +57,7 @@ def load(model: Any, vote: Vote | None) -> Forest:
     every = np.arange(model.n_features_in_)
     if not trees_only:
         if classifier and model.voting == "hard":
-            raise UnsupportedModelError(
-                "A VotingClassifier with voting='hard' must combine decision trees. Got other models: which label such "
-                "a member votes for is no sum of leaf values. If all members are trees, forests, or bagging of these, "
-                "model.set_params(voting='soft') is taken, without fitting it again."
-            )
+            raise _not_trees(model)
         weights = None if _weights(model) is None else np.asanyarray(model._weights_not_none)
         return load_average(model, [every] * n_trees, weights)
     trees = trees_over(model, [every] * n_trees, model.classes_ if classifier else None)
@@ -78,6 +75,21 @@ def load(model: Any, vote: Vote | None) -> Forest:
     else:
         check_scores(forest, sequential(model).predict)
     return forest
+
+
+def _not_trees(model: Any) -> UnsupportedModelError:
+    """Return why a hard vote of other models than trees is refused, and what is possible with these members."""
+    other = [place for place, member in enumerate(model.estimators_) if not gives_means(member)]
+    explained = [place for place, member in enumerate(model.estimators_) if is_taken(member)]
+    advice = ""
+    if not other:
+        advice = " model.set_params(voting='soft') is taken, without fitting it again: it takes the largest mean."
+    elif explained:
+        advice = f" Explain a member alone: model.estimators_[{explained[0]}]."
+    return UnsupportedModelError(
+        "A VotingClassifier with voting='hard' must combine decision trees. Got other models: which label such a "
+        f"member votes for is no sum of leaf values.{advice}"
+    )
 
 
 def _weights(model: Any) -> Any:

@@ -118,17 +118,17 @@ def _inside(model: Any) -> Any:
         return unwrapped(model.regressor_)
     if not isinstance(model, CalibratedClassifierCV):
         return unwrapped(getattr(model, "estimator_", model.estimator))
-    if len(model.calibrated_classifiers_) != 1:
-        raise UnsupportedModelError(
-            "CalibratedClassifierCV must calibrate one model. Got the mean of "
-            f"{len(model.calibrated_classifiers_)} calibrated models, whose probabilities are rounded before they are "
-            "added. Fit it with ensemble=False."
-        )
     if len(model.classes_) != 2:
         raise UnsupportedModelError(
             "CalibratedClassifierCV must have two classes, so that its label comes from one number. Got "
             f"{len(model.classes_)} classes. Explain the model that it calibrates alone: "
             "model.calibrated_classifiers_[0].estimator."
+        )
+    if len(model.calibrated_classifiers_) != 1:
+        raise UnsupportedModelError(
+            "CalibratedClassifierCV must calibrate one model. Got the mean of "
+            f"{len(model.calibrated_classifiers_)} calibrated models, whose probabilities are rounded before they are "
+            "added. Fit it with ensemble=False."
         )
     return unwrapped(model.calibrated_classifiers_[0].estimator)
 

@@ -109,6 +109,7 @@ def from_json(document: Any) -> Forest:
     """
     try:
         learner = _read(document)
+        learner = replace(learner, trees=[{**tree} for tree in learner.trees])  # the document stays as it is
         if learner.objective in _OF_SUMS:
             raise UnsupportedModelError(
                 "A file's objective must predict sums of leaf values, or classes. Got "
@@ -329,11 +330,11 @@ def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, li
     sizes = np.array([len(tree["left_children"]) for tree in trees])
 
     def joined(key: str, read: Callable[[Any, str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        parts = [read(tree[key], key) for tree in trees]
+        # They are read once, and forgotten: a large model is not held twice.
+        parts = [read(tree.pop(key), key) for tree in trees]
         if [len(part) for part in parts] != sizes.tolist():
             raise ForestFormatError(f"Trees must have as many left as right children, and as many {key!r}.")
-        found = np.concatenate(parts)
-        return found.astype(found.dtype.newbyteorder("="))
+        return np.concatenate(parts)
 
     left, right = joined("left_children", _integers), joined("right_children", _integers)
     feature, missing_left = joined("split_indices", _integers), joined("default_left", _integers) == 1
@@ -371,7 +372,9 @@ def _categories(
     missing_left: npt.NDArray[Any],
 ) -> tuple[list[Column], dict[int, frozenset[int]]]:
     """Return the columns, and of each split by categories those that go left, as places among the column's."""
-    by_category = np.concatenate([_integers(tree.get("split_type", []), "split_type") for tree in learner.trees]) == 1
+    kinds = [_integers(tree.pop("split_type", []), "split_type") for tree in learner.trees]
+    by_category = np.concatenate(kinds) == 1
+    del kinds
     if not learner.categorical and not by_category.any():
         return [Column(name, missing="expected") for name in learner.names], {}
     right_of: dict[int, frozenset[int]] = {}
