@@ -10,7 +10,7 @@ INSTALL := $(PIP) install --no-compile
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test quick check docs newcomer bench quote sanitize fuzz campaign mutants format clean
+.PHONY: help demo test quick check docs newcomer bench quote sanitize fuzz campaign attack mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
@@ -22,6 +22,7 @@ help:
 	@echo "make sanitize  test the core against enumeration, under the address and undefined-behaviour sanitizers"
 	@echo "make campaign  look for wrong answers of any oracle, with certificates checked (SECONDS=60, SEED=the time)"
 	@echo "make fuzz      the same on new random forests for a while (SECONDS=60, SEED=the time)"
+	@echo "make attack    hostile files, tables, arguments, signals and certificates, with limits (SECONDS=60, SEED=the time)"
 	@echo "make mutants   make small mistakes in the code, and see that a test catches each (an hour; SHARE=0.1: a tenth of them)"
 	@echo "make bench     reproduce the paper's Table 1, quickly (DATA=folder with the datasets)"
 	@echo "make quote     write the figures of the stored results into the READMEs"
@@ -104,6 +105,11 @@ clean:
 # Looks for a wrong answer of any oracle on random and fitted models; every certificate is checked.
 campaign: $(DEV)
 	seed=$(SEED) && $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $$seed
+
+# Hostile files, arguments and signals; what is still said is judged by enumeration. One kind alone: KIND="files tables".
+KIND ?=
+attack: $(DEV)
+	seed=$(SEED) && PYTHONPATH=tests $(BIN)/python -m attack --seconds $(SECONDS) --seed $$seed $(if $(KIND),--kind $(KIND))
 
 # Small mistakes in a copy of the code; tests/mutants/equivalent.toml lists the ones that change no answer.
 SHARE ?= 1

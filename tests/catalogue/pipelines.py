@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -52,6 +53,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from catalogue import Entry
 
+# Newer versions of scikit-learn warn without it, and older ones do not know it.
+_KNOWN = "quantile_method" in inspect.signature(KBinsDiscretizer).parameters
+QUANTILES = {"quantile_method": "averaged_inverted_cdf"} if _KNOWN else {}
 NUMBERS = ["age", "income", "balance"]
 NAMES = ["city", "job"]
 
@@ -484,9 +488,7 @@ def _scalers() -> list[Entry]:
         "`MaxAbsScaler`": MaxAbsScaler(),
         "`RobustScaler`": RobustScaler(),
         "`Binarizer`": Binarizer(threshold=40),
-        '`KBinsDiscretizer(encode="ordinal")`': KBinsDiscretizer(
-            4, encode="ordinal", quantile_method="averaged_inverted_cdf"
-        ),
+        '`KBinsDiscretizer(encode="ordinal")`': KBinsDiscretizer(4, encode="ordinal", **QUANTILES),
         "`KBinsDiscretizer`, a column per bin": KBinsDiscretizer(4, strategy="uniform"),
         '`KBinsDiscretizer(strategy="kmeans")`': KBinsDiscretizer(
             4, encode="onehot-dense", strategy="kmeans", random_state=0

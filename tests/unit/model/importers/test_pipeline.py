@@ -47,7 +47,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 import treeproof as tp
-from catalogue.pipelines import people
+from catalogue.pipelines import QUANTILES, people
 from importing import agrees, as_array, as_categories, as_frame, mixed_data, proofs_hold, source_predict
 from treeproof.checker import CheckError, Model, Space
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
@@ -190,8 +190,8 @@ SCALERS = {
     "robust": RobustScaler(),
     "robust, normal": RobustScaler(unit_variance=True, quantile_range=(5, 95), with_centering=False),
     "binary": make_pipeline(MinMaxScaler(), Binarizer(threshold=0.4)),
-    "bins": KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf"),
-    "one column per bin": KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf"),
+    "bins": KBinsDiscretizer(4, encode="ordinal", **QUANTILES),
+    "one column per bin": KBinsDiscretizer(4, **QUANTILES),
     "dense bins": KBinsDiscretizer(5, encode="onehot-dense", strategy="uniform"),
     "floor": FunctionTransformer(np.floor),
     "rint": FunctionTransformer(np.rint, validate=True),
