@@ -72,7 +72,7 @@ class Search {
         branch_side = best_leaf_ < forest_.nodes[top].right ? Side::left : Side::right;
       }
     }
-    const std::int64_t band = all_exact_ ? 0 : forest_.band;
+    const std::int64_t band = all_exact_ && recorder_ == nullptr ? 0 : forest_.band;  // a proof has one band
     bool wins = true;
     for (std::size_t p = 0; p < n_pairs; ++p) {
       const std::int64_t least = forest_.least(goal[p].winner, goal[p].loser);

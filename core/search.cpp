@@ -175,8 +175,8 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
     chosen = pairs[0];
     build(chosen);
     if (!level.residual.roots.empty()) return true;
-    closed = level.residual.offset < (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen)
-                                                                    : forest_.scale.exact_target(forest_, chosen));
+    closed = level.residual.offset <
+             (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen) : exact_target(chosen));
     if (closed && recorder_ != nullptr) recorder_->prices(chosen, recorder_->table({}));
     return false;
   }
@@ -187,7 +187,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
     level.lagrangian.start(level.residual, box, prices(pair));
     const std::int64_t target = forest_.scale.target(forest_, pair);
     const std::int64_t room = level.lagrangian.evaluate() - target;
-    if (level.lagrangian.closes(target, forest_.scale.exact_target(forest_, pair))) {
+    if (level.lagrangian.closes(target, exact_target(pair))) {
       closed = true;
       if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(level.lagrangian.nonzero_prices()));
       return false;
@@ -207,7 +207,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level
 bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
-  const std::int64_t exact_target = forest_.scale.exact_target(forest_, pair);
+  const std::int64_t exact_target = this->exact_target(pair);
   const int iterations = depth == 0 ? kRootIterations : kIterations;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
@@ -305,6 +305,13 @@ bool Searcher::is_certain(const std::vector<Cell>& point) const {
 bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
   if (refutes(nearest_in(box, *home_))) return false;
   return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_, recorder_);
+}
+
+// What a bound must stay below where all trees reach exact leaves. Not in a proof: its checker knows models that are
+// exact as a whole, and one band for all others; near ties are split until they can be evaluated.
+std::int64_t Searcher::exact_target(Pair pair) const {
+  const bool banded = recorder_ != nullptr && forest_.band > 0;
+  return banded ? forest_.scale.target(forest_, pair) : forest_.scale.exact_target(forest_, pair);
 }
 
 Prices& Searcher::prices(Pair pair) {

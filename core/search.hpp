@@ -45,6 +45,7 @@ class Searcher {
   bool is_certain(const std::vector<Cell>& point) const;
   bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
   Prices& prices(Pair pair);
+  std::int64_t exact_target(Pair pair) const;
   Level& level(std::size_t depth);
   bool finds_witness(const Level& level, const Box& box, std::vector<Cell> point, std::int64_t target, int patience);
   std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;

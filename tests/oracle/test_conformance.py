@@ -222,7 +222,7 @@ def test_labels_are_those_of_the_model(name, vote):
 def test_there_is_a_proof_of_what_holds_and_the_checker_accepts_it(name, vote):
     proved = 0
     for forest, oracle, rng in cases(name, vote):
-        space = checker.Space(checker.Model(forest_to_json(forest.source)), *describe(declare(forest.source), forest))
+        space = checker.Space(checker.Model(forest_to_json(forest.source)), describe(declare(forest.source), forest))
         for _ in range(4):
             query = random_query(rng, forest)
             proof = oracle.prove(query)

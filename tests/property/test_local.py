@@ -230,7 +230,7 @@ def test_certificates_say_what_the_others_keep_to(seed):
             if "softmax" not in str(error):  # a near-tie that only the library's own exponential can tell
                 raise
             continue
-        assert ("as long as" in checked.text) == bool(document["around"]) == bool(checked.around)
+        assert ("ranges around the instance" in checked.text) == bool(document["around"]) == bool(checked.around)
         for key in document["around"]:  # said to hold on more inputs, which is false for some of them
             f = int(key)
             altered = {**document, "around": {k: v for k, v in document["around"].items() if k != key}}
@@ -240,7 +240,7 @@ def test_certificates_say_what_the_others_keep_to(seed):
         for key, row in document["witnesses"].items():  # a witness beyond the ball shows nothing
             own = case.explainer._context.space.features[int(key)].cell(case.world.x.tolist())
             with pytest.raises(CheckError, match="leaves the range"):
-                check({**document, "around": {**document["around"], key: [own]}}, model)
+                check({**document, "around": {**document["around"], key: [own, own]}}, model)
             assert row is not None
 
 
@@ -263,7 +263,7 @@ def test_certificates_of_changes_say_what_these_keep_to(seed):
         for f in change.features:  # a witness must not leave the ranges
             own = case.explainer._context.space.features[f].cell(case.world.x.tolist())
             with pytest.raises(CheckError, match="leaves the ranges"):
-                check({**document, "around": {**document["around"], str(f): [own]}}, model)
+                check({**document, "around": {**document["around"], str(f): [own, own]}}, model)
         for f in map(str, change.features):  # without its range, one of the changes may do alone
             altered = {**document, "around": {k: v for k, v in document["around"].items() if k != f}}
             free = {int(f)} | {j for j in range(3) if str(j) not in document["around"]}
@@ -361,10 +361,12 @@ def test_a_profile_climbs_from_robustness_to_a_whole_reason(seed):
             continue
         if step.within is not None:  # at the radius itself it does not hold
             point = case.explainer._context.space.cells(case.explainer._context.instance(step.beyond.witness).row)
-            cells = {str(f): sorted({*document["around"].get(str(f), ()), cell}) for f, cell in enumerate(point)}
-            around = {f: those for f, those in cells.items() if f in document["around"]}
+            around = {}
+            for f, runs in document["around"].items():
+                inside = {c for a, b in zip(runs[::2], runs[1::2], strict=True) for c in range(a, b + 1)}
+                around[f] = [cell for cell in sorted({*inside, point[int(f)]}) for _ in range(2)]
             with pytest.raises(CheckError):
-                check({**document, "around": {**document["around"], **around}}, model)
+                check({**document, "around": around}, model)
 
 
 def test_domains_with_holes_were_met():

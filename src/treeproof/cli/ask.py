@@ -33,7 +33,6 @@ from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import Table
 from treeproof.cli.terminal import follow, say, shows_progress
 from treeproof.explainer import Explainer
-from treeproof.questions.audit import Audit
 from treeproof.questions.norms import NORMS
 
 Command = Callable[..., argparse.ArgumentParser]
@@ -191,7 +190,7 @@ def _audit(args: argparse.Namespace) -> int:
         found = explainer.audit(
             rows, args.protected, n_jobs=args.jobs, progress=shows_progress(args.quiet), timeout=args.timeout
         )
-    result = Audit(found.protected, tuple(replace(row, row=chosen[row.row]) for row in found.rows))
+    result = replace(found, rows=tuple(replace(row, row=chosen[row.row]) for row in found.rows))
     if args.out:
         write_results(args.out, [audited(row) for row in result.rows])
         if args.json:

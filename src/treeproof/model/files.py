@@ -39,6 +39,7 @@ MODELS = (
 
 MAX_MB = 500.0  # of what a compressed file may hold, unless more is allowed
 
+_PIECE = 4096  # entries of a list that are turned into text at once
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
     "format",
@@ -68,7 +69,12 @@ def forest_to_json(forest: Forest) -> str:
     >>> forest_from_json(forest_to_json(forest)) == forest
     True
     """
-    document = {
+    return "".join(json_pieces(forest))
+
+
+def json_pieces(forest: Forest) -> Iterator[str]:
+    """Yield the text of `forest_to_json` piece by piece: some thousand numbers take a few milliseconds."""
+    head = {
         "format": FORMAT,
         "version": VERSION,
         "vote": forest.vote,
@@ -90,9 +96,8 @@ def forest_to_json(forest: Forest) -> str:
         ],
         "importances": _hex(forest.importances),
         "subsets": [sorted(subset) for subset in forest.subsets],
-        **{name: getattr(forest, name).tolist() for name in _INTEGERS},
-        "threshold": _hex(forest.threshold),
-        "values": [_hex(values) for values in forest.values],
+    }
+    tail = {
         "missing_left": np.flatnonzero(forest.missing_left).tolist(),
         "numbers": forest.dtype,
         "sums": None
@@ -107,7 +112,20 @@ def forest_to_json(forest: Forest) -> str:
             **({} if forest.sums.sigmoid is None else {"sigmoid": forest.sums.sigmoid.hex()}),
         },
     }
-    return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+    def dumped(value: Any) -> str:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+    yield dumped(head)[:-1]
+    for name in (*_INTEGERS, "threshold", "values"):
+        numbers = getattr(forest, name)
+        yield f',"{name}":['
+        for start in range(0, len(numbers), _PIECE):
+            piece = numbers[start : start + _PIECE]
+            plain = piece.tolist() if name in _INTEGERS else _hex(piece)
+            yield "," * (start > 0) + dumped(plain)[1:-1]
+        yield "]"
+    yield f",{dumped(tail)[1:]}"
 
 
 def forest_from_json(text: str) -> Forest:
@@ -389,8 +407,13 @@ def _skops() -> Any:
     return skops.io
 
 
-def _hex(values: Any) -> list[str | None]:
-    return [None if math.isnan(value) else float(value).hex() for value in values.tolist()]
+def _hex(values: Any) -> list[Any]:
+    """Return floats as texts, each different one turned into text once, and NaN as None; an array stays nested."""
+    floats = np.ascontiguousarray(values, dtype=np.float64)
+    bits, at = np.unique(floats.view(np.int64), return_inverse=True)  # 0 and -0 are two
+    texts = [None if math.isnan(value) else value.hex() for value in bits.view(np.float64).tolist()]
+    found: list[Any] = np.array(texts, dtype=object)[at].reshape(floats.shape).tolist()
+    return found
 
 
 def _unhex(values: Any) -> list[float]:

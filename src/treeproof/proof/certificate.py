@@ -7,6 +7,7 @@ imports nothing of this package. Making one asks the native oracle once more for
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
 import os
@@ -17,11 +18,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from treeproof import checker
-from treeproof.checker import LENGTHS, LISTED, ORDERED, PRICES, RIVAL, SET, Checked, Model
+from treeproof.checker import LENGTHS, LISTED, ORDERED, PRICES, RIVAL, SET, VERSION, Checked, Model
 from treeproof.errors import InputError, InternalError, TreeproofError, UnsupportedQueryError
 from treeproof.model.columns import Column, Rows
-from treeproof.model.files import FORMAT, forest_from_json, forest_to_json, load_model, write_whole
+from treeproof.model.files import FORMAT, forest_from_json, forest_to_json, json_pieces, load_model, write_whole
 from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
 from treeproof.model.rows import as_row
@@ -38,6 +41,7 @@ from treeproof.query.oracle import (
     Query,
     Refuted,
     Stays,
+    expired,
     fix,
     restricted,
     violates,
@@ -165,9 +169,19 @@ def model_text(model: Any, trust: bool) -> str:
     return forest_to_json(model if isinstance(model, Forest) else import_model(model))
 
 
-def fingerprint(forest: Forest) -> str:
-    """Return what identifies a forest: the SHA-256 of its JSON."""
-    return checker.fingerprint(forest_to_json(forest))
+_FINGERPRINTS: WeakKeyDictionary[Forest, str] = WeakKeyDictionary()
+
+
+def fingerprint(forest: Forest, deadline: float | None = None) -> str:
+    """Return what identifies a forest: the SHA-256 of its JSON, as the checker computes it, once for each forest."""
+    if forest not in _FINGERPRINTS:
+        digest = hashlib.sha256()
+        for piece in json_pieces(forest):
+            if expired(deadline):
+                raise _unproved(deadline)
+            digest.update(checker.unmarked(piece).encode())
+        _FINGERPRINTS[forest] = digest.hexdigest()
+    return _FINGERPRINTS[forest]
 
 
 Other = TypeVar("Other", Refuted, frozenset[int])
@@ -209,7 +223,6 @@ def certify(
     proof = _prove(oracle, cells, Query(box, claim, deadline, instance.point))
     units = context.units
     dropped = sorted(units.touched(domains)) if minimal else []
-    common, near = _common(context, instance, claim), instance.row.tolist()
 
     # None can be dropped from the instance's own cells either, which are those of the plain explanation.
     own = tuple(cells.only(f, (instance.point[f],)) if f in domains else domain for f, domain in enumerate(free))
@@ -219,10 +232,10 @@ def certify(
         answer = cache.decide(tuple(instead.get(f, domain) for f, domain in enumerate(others)))
         return answer.witness if isinstance(answer, Refuted) else ()
 
-    def row(point: Cells) -> list[Any]:
+    def row(point: Cells) -> dict[str, Any]:
         if not point:
             raise _unproved(deadline)
-        return _row(context.space, point, instance, near, common["instance"])
+        return _row(context.space, point, instance)
 
     if isinstance(claim, Stays) and instance.free is None and not units.groups:
         found = oracle.witnesses(own, claim.label, instance.point, dropped, deadline)
@@ -234,9 +247,9 @@ def certify(
         return [row(refuted({f: cells.only(f, (cell,))})) for cell in _beside(context.space.features[f], domains[f])]
 
     document = {
-        **common,
+        **_common(context, instance, claim, deadline),
         "claim": "minimal" if minimal else "sufficient",
-        "box": {str(f): sorted(domain) for f, domain in sorted(domains.items())},
+        "box": {str(f): _runs(domain) for f, domain in sorted(domains.items())},
         "witnesses": {str(f): row(point) for f, point in zip(dropped, found, strict=True)},
         "wider": {str(f): beside(f) for f in sorted(domains)} if widest else None,
         "minimum": cheapest and {"costs": cheapest.costs, "changes": [row(other.witness) for other in cheapest.others]},
@@ -266,19 +279,17 @@ def certify_change(
     everything, oracle, members = frozenset(range(cells.n_features)), _prover(context), context.units.members
 
     def proof(kept: frozenset[int]) -> dict[str, Any]:
-        own = fix(cells, instance.point, kept)
-        box = own if instance.free is None else tuple(own[f] if f in kept else d for f, d in enumerate(instance.free))
-        return _prove(oracle, cells, Query(box, claim, deadline, instance.point))
+        return _prove(oracle, cells, _kept(context, instance, claim, kept, deadline))
 
     minimum = cheapest and {
         "costs": cheapest.costs,
         "reasons": [{"features": sorted(reason), "proof": proof(reason)} for reason in cheapest.others],
     }
     document = {
-        **_common(context, instance, claim),
+        **_common(context, instance, claim, deadline),
         "claim": "change",
         "changed": sorted(changed),
-        "witness": [_hex(value) for value in witness.tolist()],
+        "witness": _differences(instance.row, witness),
         "minimum": minimum,
         "proofs": {
             str(unit): proof(everything - changed.difference(members[unit]))
@@ -290,11 +301,78 @@ def certify_change(
     return Certificate(document, context.forest)
 
 
+def certify_complete(
+    context: Context,
+    instance: Instance,
+    claim: Claim,
+    reasons: Iterable[frozenset[int]],
+    changes: Iterable[Refuted],
+    *,
+    deadline: float | None = None,
+) -> Certificate:
+    """Return a certificate that these are all sets of units that force the claim, and all whose change violates it.
+
+    So a unit that is in none of them is irrelevant.
+    """
+    oracle, units = _prover(context), context.units
+    document = {
+        **_common(context, instance, claim, deadline),
+        "claim": "complete",
+        "reasons": [
+            {
+                "features": sorted(those),
+                "proof": _prove(oracle, context.cells, _kept(context, instance, claim, those, deadline)),
+            }
+            for those in map(units.features, reasons)
+        ],
+        "changes": [_row(context.space, change.witness, instance) for change in changes],
+        **_around(context, instance),
+        **_groups(context),
+    }
+    return Certificate(document, context.forest)
+
+
+def certify_audit(
+    context: Context,
+    features: Iterable[int],
+    rows: Sequence[tuple[Instance, Cells | None]],
+    *,
+    deadline: float | None = None,
+) -> Certificate:
+    """Return a certificate of what a change of the features alone does in each row: the cells it leads to, or None."""
+    free = frozenset(features)
+    others, oracle = frozenset(range(context.cells.n_features)) - free, _prover(context)
+    first = rows[0][0]
+
+    def audited(instance: Instance, flip: Cells | None) -> dict[str, Any]:
+        row = {"row": _differences(first.row, instance.row)}
+        if flip is not None:
+            return {**row, "witness": _differences(first.row, context.space.row(flip, near=instance.row))}
+        query = _kept(context, instance, Stays(instance.label), others, deadline)
+        return {**row, "proof": _prove(oracle, context.cells, query)}
+
+    document = {
+        **_common(context, first, Stays(first.label), deadline),
+        "claim": "audit",
+        "free": sorted(free),
+        "rows": [audited(*row) for row in rows],
+        **_groups(context),
+    }
+    return Certificate(document, context.forest)
+
+
+def _kept(context: Context, instance: Instance, claim: Claim, kept: frozenset[int], deadline: float | None) -> Query:
+    """Return the question whether these features, kept in the instance's cells, force the claim."""
+    own = fix(context.cells, instance.point, kept)
+    box = own if instance.free is None else tuple(own[f] if f in kept else d for f, d in enumerate(instance.free))
+    return Query(box, claim, deadline, instance.point)
+
+
 def _around(context: Context, instance: Instance) -> dict[str, Any]:
     """Return the cells that features stay in, if the claim is about the inputs near the instance."""
     if instance.free is None:
         return {}
-    return {"around": {str(f): sorted(instance.free[f]) for f in sorted(restricted(context.cells, instance.free))}}
+    return {"around": {str(f): _runs(instance.free[f]) for f in sorted(restricted(context.cells, instance.free))}}
 
 
 def _groups(context: Context) -> dict[str, Any]:
@@ -317,12 +395,11 @@ def _prover(context: Context) -> Proves:
 _SAME: WeakKeyDictionary[Context, dict[str, Any]] = WeakKeyDictionary()  # what all certificates of a context say
 
 
-def _common(context: Context, instance: Instance, claim: Claim) -> dict[str, Any]:
+def _common(context: Context, instance: Instance, claim: Claim, deadline: float | None) -> dict[str, Any]:
     """Return what every certificate says: which model, which space, which instance, what is claimed of it."""
     if context not in _SAME:
-        features, clauses = describe(context.space, context.cells)
-        same = {"format": "treeproof-certificate", "version": 1, "model": fingerprint(context.forest)}
-        _SAME[context] = {**same, "features": features, "clauses": clauses}
+        same = {"format": "treeproof-certificate", "version": VERSION, "model": fingerprint(context.forest, deadline)}
+        _SAME[context] = {**same, "space": describe(context.space, context.cells)}
     return {
         **_SAME[context],
         "instance": [_hex(value) for value in instance.row.tolist()],
@@ -417,10 +494,49 @@ def _beside(feature: Feature, domain: Domain) -> list[int]:
     return [c for c in others if c in near or (c in joins and (c - 1 in domain or c + 1 in domain))]
 
 
-def describe(space: Space, cells: CellForest) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Return the features and the clauses of a space, as a certificate has them."""
-    features = [_feature(feature) for feature in space.features]
-    return features, [[[f, sorted(domain)] for f, domain in clause] for clause in cells.clauses]
+def describe(space: Space, cells: CellForest) -> dict[str, Any]:
+    """Return what is declared of a space beyond what the model takes, as a certificate has it.
+
+    The cells follow from that: numbers are cut at the model's thresholds, and where constraints need it, at `cuts`.
+    """
+    forest, whole, one_hot = space.forest, [], []
+    found: dict[str, dict[str, Any]] = {key: {} for key in ("bounds", "values", "missing", "cuts")}
+    for f, feature in enumerate(space.features):
+        if isinstance(feature, ValueFeature):
+            categories = forest.columns[feature.columns[0]].categories
+            if categories is None:
+                one_hot.append(list(feature.columns))
+            codes = np.argmax(feature.points, axis=1) if categories is None else feature.points[:, 0].astype(np.int64)
+            if feature.n_cells < len(categories or feature.columns):
+                found["values"][str(f)] = _runs(codes.tolist())
+            continue
+        assert isinstance(feature, NumericFeature)
+        column, largest = forest.columns[feature.column], feature.floats.largest
+        ends, cuts = (float(feature.lows[0]), float(feature.highs[-1])), forest.thresholds_of(feature.column)
+        if ends != (max(column.low, -largest), min(column.high, largest)):
+            found["bounds"][str(f)] = [_hex(end) for end in ends]
+        if feature.kind != "real":
+            whole.append(f)
+            cuts = np.floor(cuts)
+        if feature.missing_cell is not None:
+            found["missing"][str(f)] = feature.missing_cell
+        if further := np.setdiff1d(feature.highs[:-1], cuts).tolist():
+            found["cuts"][str(f)] = [_hex(cut) for cut in further]
+    clauses = [[[f, _runs(domain)] for f, domain in clause] for clause in cells.clauses]
+    declared = {"one_hot": one_hot, "whole": whole, **found, "clauses": clauses}
+    return {key: value for key, value in declared.items() if value}
+
+
+def _runs(cells: Iterable[int]) -> list[int]:
+    """Return numbers as the first and the last of each run of them.
+
+    >>> _runs({1, 2, 3, 7})
+    [1, 3, 7, 7]
+    """
+    if isinstance(cells, range):
+        return [cells[0], cells[-1]]
+    chosen = set(cells)
+    return sorted([c for c in chosen if c - 1 not in chosen] + [c for c in chosen if c + 1 not in chosen])
 
 
 def proof_of(oracle: Proves, cells: CellForest, proof: Proof) -> dict[str, Any]:
@@ -434,29 +550,15 @@ def _unproved(deadline: float | None) -> TreeproofError:
     return InternalError("A claim that was proved could not be proved again; please report this.")
 
 
-def _row(space: Space, witness: Cells, instance: Instance, near: list[float], texts: list[str | None]) -> list[Any]:
-    """Return the row of a witness: as the instance, given as numbers and as texts, where its cells are the same."""
-    row = list(texts)
-    for feature, cell, own in zip(space.features, witness, instance.point, strict=True):
-        if cell != own:
-            for column, value in zip(feature.columns, feature.values(cell, near), strict=True):
-                row[column] = _hex(value)
-    return row
+def _row(space: Space, witness: Cells, instance: Instance) -> dict[str, Any]:
+    """Return the row of a witness by what it changes of the instance."""
+    return _differences(instance.row, space.row(witness, near=instance.row))
 
 
-def _feature(feature: Any) -> dict[str, Any]:
-    if isinstance(feature, ValueFeature):
-        points = [[_hex(value) for value in point] for point in feature.points.tolist()]
-        return {"name": feature.name, "columns": list(feature.columns), "points": points}
-    assert isinstance(feature, NumericFeature)
-    return {
-        "name": feature.name,
-        "columns": [feature.column],
-        "lowest": _hex(float(feature.lows[0])),
-        "uppers": [_hex(high) for high in feature.highs.tolist()],
-        "whole": feature.kind != "real",
-        "missing": feature.missing_cell,
-    }
+def _differences(old: Rows, new: Rows) -> dict[str, Any]:
+    """Return the values of one row, by column, that are not those of the other."""
+    pairs = enumerate(zip(old.tolist(), new.tolist(), strict=True))
+    return {str(column): _hex(b) for column, (a, b) in pairs if a != b and not (math.isnan(a) and math.isnan(b))}
 
 
 def _hex(value: float) -> str | None:

@@ -46,7 +46,7 @@ class VerifiedOracle(Labels, Proves):
         self.unchecked = unchecked
         self._native, self._space, self._cells = unchecked.oracle, unchecked.space, unchecked.cells
         self._model = Model(forest_to_json(unchecked.forest))
-        self._checked = checker.Space(self._model, *describe(self._space, self._cells))
+        self._checked = checker.Space(self._model, describe(self._space, self._cells))
 
     def decide(self, query: Query) -> Answer:
         """Answer the query; InternalError if the checker does not accept the answer."""

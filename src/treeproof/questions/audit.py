@@ -9,22 +9,25 @@ is in every explanation iff its change alone can give another prediction.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin, pandas
-from treeproof.query.context import Context, Instance, check_timeout
+from treeproof.proof.certificate import Certificate, certify_audit
+from treeproof.query.context import Context, Instance, check_timeout, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.coverage import locate_rows
 from treeproof.questions.parallel import run_parallel
-from treeproof.questions.result import Line, Result, Role, WitnessResult, aligned, as_plain, lines_of
+from treeproof.questions.result import Line, Result, Role, WitnessResult, aligned, as_plain, certified, lines_of
 from treeproof.search.minimal import abductive, contrastive
+from treeproof.space.domains import Cells
 
 _SHOWN = 10
 
@@ -60,6 +63,7 @@ class AuditedRow(WitnessResult):
     status: Literal["proved", "sound", "unknown"]
     stats: Statistics = field(compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)
+    _shown: tuple[Instance, Cells | None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def shown_input(self) -> tuple[Value, ...] | None:
@@ -121,6 +125,22 @@ class Audit(Result):
 
     protected: tuple[str, ...]
     rows: tuple[AuditedRow, ...]
+    _certify: Callable[[Sequence[AuditedRow], float | None], Any] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` of which rows flip, and that no other does; about the rows that are decided.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> audit = tp.Explainer(forest).audit([patient], protected=["weight"])
+        >>> audit.certificate().check().text
+        'of 1 row, a change of weight alone gives another label in 0; in 1 none does'
+        """
+        return certified(self._certify and partial(self._certify, self.rows), timeout)
 
     @property
     def n_rows(self) -> int:
@@ -252,7 +272,16 @@ def audit(
         progress="auditing" if progress else None,
         cancel=cancel.set,
     )
-    return Audit(context.unit_names(features), tuple(rows))
+    return Audit(context.unit_names(features), tuple(rows), partial(_certify, context, frozenset(features)))
+
+
+def _certify(
+    context: Context, protected: frozenset[int], rows: Sequence[AuditedRow], timeout: float | None
+) -> Certificate:
+    shown = [row._shown for row in rows if row.flips is not None and row._shown is not None]
+    if not shown:
+        raise UnsupportedQueryError("A certificate of an audit needs rows that are decided. There are none.")
+    return certify_audit(context, context.units.features(protected), shown, deadline=deadline_after(timeout))
 
 
 def _audit_row(
@@ -295,4 +324,5 @@ def _audit_row(
         status="unknown" if isinstance(answer, Unknown) else "proved" if done else "sound",
         stats=context.statistics(cache, start),
         _origin=instance.origin,
+        _shown=(instance, None if change is None else change.witness.witness),
     )

@@ -15,7 +15,7 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import as_float
 from treeproof.model.frames import Origin
-from treeproof.proof.certificate import Certificate, Cheapest, certify_change
+from treeproof.proof.certificate import Certificate, Cheapest, certify, certify_change
 from treeproof.query.cache import Cache
 from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Cancel, Entailed, Refuted
@@ -99,7 +99,8 @@ class Contrastive(ChangeResult):
         """Return a `Certificate`: this change with a proof that others can check, as for `Abductive`.
 
         It proves that the witness has another label, that none of the features can be left out and, if the `status` is
-        ``"minimum"``, that no smaller or cheaper set does; not that no closer values do.
+        ``"minimum"``, that no smaller or cheaper set does; not that no closer values do. If the `status` is
+        ``"impossible"``, it proves that no input within the limits has another label (the target).
         """
         return certified(self._certify, timeout)
 
@@ -246,7 +247,7 @@ def make_contrastive(
         limits=moves.words,
         groups=context.groups,
         _certify=partial(_certify, moves, found, target, cheapest)
-        if isinstance(found, Change) and found.status in ("minimal", "minimum") and not moves.has_limits
+        if found == "impossible" or (isinstance(found, Change) and found.status in ("minimal", "minimum"))
         else None,
         _scales=Scales(
             tuple(context.space.features[f] for f in features), context.forest.columns, context.forest.floats
@@ -256,18 +257,28 @@ def make_contrastive(
 
 
 def _certify(
-    moves: Moves, found: Change, target: Any, cheapest: Cheapest[frozenset[int]] | None, timeout: float | None
+    moves: Moves,
+    found: Change | Literal["impossible", "unknown"],
+    target: Any,
+    cheapest: Cheapest[frozenset[int]] | None,
+    timeout: float | None,
 ) -> Certificate:
-    context, instance = moves.context, moves.instance
+    """Return the certificate of a change, or that there is none; within limits, of the cells that these leave."""
+    context, instance, deadline = moves.context, moves.instance, deadline_after(timeout)
+    if moves.has_limits:
+        instance = replace(instance, free=moves.free)
+    claim = context.claim(instance, target)
+    if not isinstance(found, Change):
+        return certify(context, instance, claim, {}, minimal=False, deadline=deadline)
     witness, _ = moves.row(found.witness.witness)
     return certify_change(
         context,
         instance,
-        context.claim(instance, target),
+        claim,
         context.units.features(found.features),
         witness,
         cheapest=cheapest if found.status == "minimum" else None,
-        deadline=deadline_after(timeout),
+        deadline=deadline,
     )
 
 

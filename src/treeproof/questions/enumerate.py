@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.proof.certificate import Certificate, certify_complete
 from treeproof.query.context import Context, Instance, check_timeout
+from treeproof.query.oracle import Claim
 from treeproof.questions.abductive import Abductive, make_abductive
 from treeproof.questions.contrastive import Contrastive, make_contrastive
 from treeproof.questions.result import Line, Result, lines_of, whatever
@@ -40,9 +43,15 @@ class Enumeration(Result, Iterator[Abductive | Contrastive]):
     (False, 2)
     """
 
-    def __init__(self, results: Callable[[], Iterator[Abductive | Contrastive]], limit: int | None) -> None:
+    def __init__(
+        self,
+        results: Callable[[], Iterator[Abductive | Contrastive]],
+        limit: int | None,
+        certify: Callable[[float | None], Certificate],
+    ) -> None:
         self.complete: bool | None = None
         self._results = results()
+        self._certify = certify
         self._limit = limit
         self.n_found = 0
         self._first: list[str] = []
@@ -68,6 +77,28 @@ class Enumeration(Result, Iterator[Abductive | Contrastive]):
         except TimeoutError:
             self.complete = False
         raise StopIteration
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that these are all minimal explanations, of both kinds; once the list is `complete`.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> listing = tp.Explainer(forest).enumerate(patient)
+        >>> found = list(listing)
+        >>> for line in listing.certificate().check().conditions:
+        ...     print(line)
+        reason: blocked-arteries, chest-pain
+        change: blocked-arteries
+        change: chest-pain
+        in none of them: good-blood-circulation, weight
+        """
+        if self.complete is not True:
+            raise UnsupportedQueryError(
+                "A certificate that a list is complete needs all of it: iterate over it to its end, without a limit."
+            )
+        return self._certify(timeout)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw which features are in which of the explanations that are still to come; return the axes.
@@ -141,7 +172,19 @@ def enumerate_all(
             elif kind != "abductive":
                 yield make_contrastive(context, instance, target, found, stats)
 
-    return Enumeration(results, limit)
+    return Enumeration(results, limit, partial(certify_all, context, instance, claim))
+
+
+def certify_all(context: Context, instance: Instance, claim: Claim, timeout: float | None) -> Certificate:
+    """Return a certificate of all minimal explanations, which are searched once more."""
+    cache = context.cache(instance, claim, timeout)
+    try:
+        found = list(enumerate_minimal(cache, context.order("importance", ()), "abductive"))
+    except TimeoutError:
+        raise UnsupportedQueryError("Timed out before all explanations were found; allow more time.") from None
+    reasons = [one.features for one in found if isinstance(one, Sufficient)]
+    changes = [one.witness for one in found if not isinstance(one, Sufficient)]
+    return certify_complete(context, instance, claim, reasons, changes, deadline=cache.deadline)
 
 
 def check_limit(limit: Any) -> None:

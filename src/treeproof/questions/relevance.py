@@ -17,6 +17,7 @@ from treeproof.query.oracle import Refuted, Stays, fix
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, changes_between
+from treeproof.questions.enumerate import certify_all
 from treeproof.questions.result import Line, Result, as_plain, lines_of, near_ties, under
 from treeproof.search.relevance import Relevances, find_relevances
 
@@ -81,10 +82,10 @@ class Relevance(Result):
     _origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, feature: str | int, timeout: float | None = None) -> Any:
-        """Return a `Certificate` that a feature matters: of an explanation that has it, or of a change of it alone.
+        """Return a `Certificate` that a feature matters, or that it does not.
 
         A necessary feature has a change of it alone that gives another label; a relevant one an explanation from which
-        it cannot be dropped. That a feature matters in none has no certificate: it rests on all explanations.
+        it cannot be dropped. For an irrelevant one, all explanations are listed, and that these are all is proved.
 
         Examples
         --------
@@ -196,10 +197,10 @@ def _certify(
         domains = fix(context.cells, instance.point, features)
         kept = {g: domains[g] for g in features}
         return certify(context, instance, claim, kept, minimal=True, deadline=deadline)
+    if f in found.irrelevant:
+        return certify_all(context, instance, claim, timeout)
     (name,) = context.unit_names([f])
-    raise UnsupportedQueryError(
-        f"There is a certificate for a necessary or relevant feature. {name} is neither, or unknown."
-    )
+    raise UnsupportedQueryError(f"Whether {name} matters is not known, so there is no certificate; allow more time.")
 
 
 def _grade(context: Context, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:

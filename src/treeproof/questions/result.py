@@ -167,8 +167,7 @@ class Result(ABC):
         Early versions of Python 3.11 have a ``__getstate__`` of their own for such classes, whatever is defined here.
         """
         kept = {f.name: getattr(self, f.name) for f in fields(cast("Any", self))}
-        if "_certify" in kept:
-            kept["_certify"] = None
+        kept |= dict.fromkeys({"_certify", "_shown"} & kept.keys())
         if kept.get("_scales") is not None:
             kept["_scales"] = kept["_scales"].light()
         return _restored, (type(self), tuple(kept.values()))
@@ -269,8 +268,8 @@ def certified(certify: Callable[[float | None], Any] | None, timeout: float | No
     """Return a result's certificate; UnsupportedQueryError if it has none."""
     if certify is None:
         raise UnsupportedQueryError(
-            "A certificate needs an abductive explanation, or a minimal change found without limits, and the "
-            "explainer's own result, not a copy. There is none for this result."
+            "A certificate needs a result that is proved, and the explainer's own, not a copy. There is none for this "
+            "result."
         )
     return certify(timeout)
 

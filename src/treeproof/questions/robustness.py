@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError, InternalError
+from treeproof.errors import InputError, InternalError, UnsupportedQueryError
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin
+from treeproof.proof.certificate import Certificate, Cheapest, certify, certify_change
+from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
-from treeproof.query.context import Context
-from treeproof.query.oracle import Entailed, Refuted
+from treeproof.query.context import Context, deadline_after
+from treeproof.query.oracle import Claim, Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.moves import Moves
 from treeproof.questions.norms import NORMS, NormName
-from treeproof.questions.result import Scales, as_plain, near_ties
+from treeproof.questions.result import Scales, as_plain, certified, near_ties
 from treeproof.search.closest import CellCosts, Closest
+from treeproof.search.minimum import minimum_contrastive
+from treeproof.space.domains import as_domain
 
 
 def measure(
@@ -47,7 +53,52 @@ def measure(
         bound = found.bound
     proved = None if bound is None else bound * unit
     nearest = None if found is None else found.cost * unit
-    return make_robustness(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
+    made = make_robustness(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
+    return replace(made, _certify=partial(_certify, context.plain, moves, norm, target, made, ordering))
+
+
+def _certify(
+    context: Context,
+    moves: Moves,
+    norm: NormName,
+    target: Any,
+    made: Robustness,
+    ordering: list[int],
+    timeout: float | None,
+) -> Certificate:
+    """Return the certificate of a radius: of the ranges that inputs within it have, or of the fewest changes."""
+    instance, space, deadline = moves.instance, context.space, deadline_after(timeout)
+    claim = context.claim(instance, target)
+    if made.proved_exact is not None and norm == "l1":
+        raise UnsupportedQueryError("There is no certificate for norm='l1': no ranges of single features say it.")
+    if made.proved_exact is not None and norm == "l0":
+        return _certify_count(context, moves, claim, ordering, timeout)
+    free = moves.free
+    if made.proved_exact is not None:
+        scales = tuple(moves.scale(f) for f in range(space.n_features))
+        near = Ball(made.proved_exact, scales, "", open=True).domains(space, instance.row, instance.point)
+        both = [frozenset(a).intersection(b) for a, b in zip(free, near, strict=True)]
+        free = tuple(as_domain(cells, space.features[f].ordered) for f, cells in enumerate(both))
+    kept = {f: context.cells.only(f, (instance.point[f],)) for f in moves.kept}
+    return certify(context, replace(instance, free=free), claim, kept, minimal=False, deadline=deadline)
+
+
+def _certify_count(
+    context: Context, moves: Moves, claim: Claim, ordering: list[int], timeout: float | None
+) -> Certificate:
+    """Return the certificate of a smallest change, which is searched once more."""
+    cache = context.cache(moves.instance, claim, timeout, free=moves.free)
+    answer = cache.ask(frozenset())
+    if isinstance(answer, Refuted):
+        fewest = minimum_contrastive(cache, ordering, dict.fromkeys(cache.features, 1), answer)
+        if fewest.found.status == "minimum":
+            reasons = Cheapest(None, tuple(reason.features for reason in fewest.others))
+            witness, _ = moves.row(fewest.found.witness.witness)
+            instance = replace(moves.instance, free=moves.free)
+            return certify_change(
+                context, instance, claim, fewest.found.features, witness, cheapest=reasons, deadline=cache.deadline
+            )
+    raise UnsupportedQueryError("Timed out before the smallest change was found; allow more time.")
 
 
 def _nearest_cell(cache: Cache, costs: CellCosts) -> int | None:
@@ -137,6 +188,15 @@ class Robustness(ChangeResult):
     groups: tuple[Group, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that the label stays at every distance below `proved`.
+
+        It lists the range that each feature has there; for ``norm="l0"`` it is that of a smallest change. There is none
+        for ``norm="l1"``.
+        """
+        return certified(self._certify, timeout)
 
     @property
     def proved(self) -> float:

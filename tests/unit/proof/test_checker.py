@@ -18,6 +18,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ CHECKER = Path(check_module.__file__)
 Document = dict[str, Any]
 
 
+def cells_of(runs: list[int]) -> list[int]:
+    """Cells that are given as the first and the last of each run."""
+    return [cell for first, last in zip(runs[::2], runs[1::2], strict=True) for cell in range(first, last + 1)]
+
+
 def claim_is_true(document: Document, model: str) -> bool:
     """Whether what a certificate claims is true, by the forest's own predict on every kind of input of its space.
 
@@ -50,89 +56,201 @@ def claim_is_true(document: Document, model: str) -> bool:
     """
     forest = forest_from_json(model)
     rows, cells = every_input(document, forest)
-    for clause in document["clauses"]:
-        kept = np.any([np.isin(cells[:, f], among) for f, among in clause], axis=0)
+    for clause in document["space"].get("clauses", []):
+        kept = np.any([np.isin(cells[:, f], cells_of(among)) for f, among in clause], axis=0)
         rows, cells = rows[kept], cells[kept]
     labels = forest.decide(forest.route(rows))
-    instance = numbers(document["instance"])
-    (at,) = np.flatnonzero(np.all((rows == instance) | (np.isnan(rows) & np.isnan(instance)), axis=1))[:1]
-    label = document["label"]
+    instance, n_features = numbers(document["instance"]), cells.shape[1]
+
+    def place(row: list[float]) -> int:
+        return int(np.flatnonzero(np.all((rows == row) | (np.isnan(rows) & np.isnan(row)), axis=1))[0])
+
+    def row_of(changed: Document) -> list[float]:
+        row = list(instance)
+        for column, value in changed.items():
+            row[int(column)] = numbers([value])[0]
+        return row
+
+    at, label = place(instance), document["label"]
     if labels[at] != label:
         return False
-    wanted = labels != label if document["target"] is None else labels == document["target"]
-    moved, n_features = cells != cells[at], cells.shape[1]
+    groups = [group["features"] for group in document.get("groups", [])]
+    units = groups + [[f] for f in range(n_features) if not any(f in group for group in groups)]
+    if document["claim"] == "audit":
+        free = document["free"]
+        for entry in document["rows"]:
+            here = place(row_of(entry["row"]))
+            others = [f for f in range(n_features) if f not in free]
+            flips = np.any((labels != labels[here]) & np.all(cells[:, others] == cells[here, others], axis=1))
+            if flips != ("witness" in entry):
+                return False
+        return True
+    near = np.all(
+        [np.ones(len(rows), dtype=bool)]
+        + [np.isin(cells[:, int(f)], cells_of(among)) for f, among in document.get("around", {}).items()],
+        axis=0,
+    )
+    wanted = near & (labels != label if document["target"] is None else labels == document["target"])
+    if not near[at]:
+        return False
+    moved = np.array([(cells[:, unit] != cells[at, unit]).any(axis=1) for unit in units]).T
+    everything = frozenset(range(len(units)))
+    subsets = [frozenset(c) for n in range(len(units) + 1) for c in itertools.combinations(range(len(units)), n)]
 
-    def cheapest(does: Callable[[set[int]], bool]) -> int | None:
-        """Return what the cheapest set of features that does so costs."""
-        costs = document["minimum"]["costs"] or [1] * n_features
-        subsets = (set(c) for n in range(n_features + 1) for c in itertools.combinations(range(n_features), n))
-        return min((sum(costs[f] for f in subset) for subset in subsets if does(subset)), default=None)
+    def forced_by_the_row(kept: Iterable[int]) -> bool:
+        """Whether units, kept in the instance's cells, force the label."""
+        return not np.any(wanted & ~moved[:, sorted(kept)].any(axis=1))
 
-    def cost(features: Iterable[int]) -> int:
+    if document["claim"] == "complete":
+        listed = [
+            frozenset(u for u, unit in enumerate(units) if set(unit) & set(reason["features"]))
+            for reason in document["reasons"]
+        ]
+        changes = [
+            frozenset(np.flatnonzero(moved[place_in_cells(rows, row_of(c), cells, document, forest)]).tolist())
+            for c in document["changes"]
+        ]
+        forcing = [one for one in subsets if forced_by_the_row(one)]
+        reasons = {one for one in forcing if not any(other < one for other in forcing)}
+        breaking = [one for one in subsets if not forced_by_the_row(everything - one)]
+        minimal = {one for one in breaking if not any(other < one for other in breaking)}
+        smallest = [{one for one in those if not any(other < one for other in those)} for those in (listed, changes)]
+        return smallest == [reasons, minimal]
+    chosen = {
+        u
+        for u, unit in enumerate(units)
+        if any(f in set(map(int, document.get("box", document.get("changed", ())))) for f in unit)
+    }
+
+    def cost(those: Iterable[int]) -> int:
         costs = document["minimum"]["costs"] or [1] * n_features
-        return sum(costs[f] for f in features)
+        return sum(costs[units[u][0]] for u in those)
+
+    def cheapest(does: Callable[[frozenset[int]], bool]) -> int | None:
+        """Return what the cheapest set of units that does so costs."""
+        return min((cost(subset) for subset in subsets if does(subset)), default=None)
 
     if document["claim"] == "change":
-        changed = document["changed"]
 
-        def possible(free: set[int]) -> bool:
-            return bool(np.any(wanted & ~moved[:, [f for f in range(n_features) if f not in free]].any(axis=1)))
+        def possible(free: Iterable[int]) -> bool:
+            return not forced_by_the_row(everything - set(free))
 
-        if document["minimum"] is not None and cheapest(possible) != cost(changed):
+        if document["minimum"] is not None and cheapest(possible) != cost(chosen):
             return False
-        return possible(set(changed)) and not any(possible(set(changed) - {f}) for f in changed)
-    inside = {int(f): np.isin(cells[:, int(f)], among) for f, among in document["box"].items()}
+        return possible(chosen) and not any(possible(chosen - {u}) for u in chosen)
+    inside = {int(f): np.isin(cells[:, int(f)], cells_of(among)) for f, among in document["box"].items()}
 
     def forced(features: set[int]) -> bool:
         held = np.all([np.ones(len(rows), dtype=bool), *(inside[f] for f in features)], axis=0)
-        return bool(held[at] and not np.any(wanted[held]))
+        outside = [f for f in range(n_features) if f not in features]
+        ranges = document.get("around", {})
+        for f in outside:
+            held &= np.isin(cells[:, f], cells_of(ranges[str(f)])) if str(f) in ranges else True
+        bad = labels != label if document["target"] is None else labels == document["target"]
+        return bool(held[at] and not np.any(bad[held]))
 
     def can_be_widened(f: int) -> bool:
         """Whether the claim holds with one more cell: of numbers the next one, of values any."""
-        among, rest = document["box"][str(f)], [inside[g] for g in inside if g != f]
-        named = "points" in document["features"][f]
-        order = list(range(cells[:, f].max() + 1))
-        numbers = [cell for cell in order if named or cell != document["features"][f]["missing"]]
+        among, rest = cells_of(document["box"][str(f)]), [inside[g] for g in inside if g != f]
+        feature = features_of(document, forest)[f]
+        named, order = "points" in feature, list(range(cells[:, f].max() + 1))
+        others = [g for g in range(n_features) if g not in inside]
+        rest += [
+            np.isin(cells[:, g], cells_of(document["around"][str(g)]))
+            for g in others
+            if str(g) in document.get("around", {})
+        ]
+        plain = [cell for cell in order if named or cell != feature["missing"]]
+        bad = labels != label if document["target"] is None else labels == document["target"]
         for cell in set(order) - set(among):
             held = np.all([cells[:, f] == cell, *rest], axis=0)
-            pairs = (pair for line in (order, numbers) for pair in itertools.pairwise(line))
-            near = any(cell in pair and set(pair) & set(among) for pair in pairs)
-            if (named or near) and not np.any(wanted[held]):
+            pairs = (pair for line in (order, plain) for pair in itertools.pairwise(line))
+            close = any(cell in pair and set(pair) & set(among) for pair in pairs)
+            if (named or close) and not np.any(bad[held]):
                 return True
         return False
 
     if document["wider"] is not None and any(can_be_widened(f) for f in inside):
         return False
-    if document["minimum"] is not None:
-
-        def kept_as_they_are(features: set[int]) -> bool:
-            return not np.any(wanted & ~moved[:, sorted(features)].any(axis=1))
-
-        if cheapest(kept_as_they_are) != cost(inside):
-            return False
+    if document["minimum"] is not None and cheapest(forced_by_the_row) != cost(chosen):
+        return False
     if not forced(set(inside)) or document["claim"] == "sufficient":
         return forced(set(inside))
+    rests = [chosen - {u} for u in chosen]
+    return not any(
+        forced({f for u in rest for f in units[u] if f in inside})
+        or forced_by_kept(rest, inside, units, wanted, cells, at)
+        for rest in rests
+    )
 
-    def forced_by_the_row(features: set[int]) -> bool:
-        return not np.any(wanted & ~moved[:, sorted(features)].any(axis=1))
 
-    rests = [set(inside) - {f} for f in inside]
-    return not any(forced(rest) or forced_by_the_row(rest) for rest in rests)
+def forced_by_kept(rest: set[int], inside: Any, units: Any, wanted: np.ndarray, cells: np.ndarray, at: int) -> bool:
+    """Whether the conditions' features of these units, in the instance's own cells, force the label."""
+    kept = [f for u in rest for f in units[u] if f in inside]
+    return not np.any(wanted & np.all(cells[:, kept] == cells[at, kept], axis=1))
+
+
+def place_in_cells(rows: np.ndarray, row: list[float], cells: np.ndarray, document: Document, forest: Forest) -> int:
+    """The place of an input in the same cells as a row."""
+    at = []
+    for feature in features_of(document, forest):
+        given = [row[column] for column in feature["columns"]]
+        if "points" in feature:
+            at.append(feature["points"].index(given))
+            continue
+        gap = len(feature["uppers"]) if feature["missing"] is None else feature["missing"]
+        lower = sum(upper < given[0] for upper in feature["uppers"])
+        at.append(gap if math.isnan(given[0]) else lower + (lower >= gap))
+    return int(np.flatnonzero(np.all(cells == at, axis=1))[0])
+
+
+def features_of(document: Document, forest: Forest) -> list[Document]:
+    """The features of a declared space: their columns, and the ends of their cells or their points."""
+    space, found = document["space"], []
+    groups = {columns[0]: columns for columns in space.get("one_hot", [])}
+    inner = {column for columns in groups.values() for column in columns[1:]}
+    for column, about in enumerate(forest.columns):
+        f = str(len(found))
+        if column in inner:
+            continue
+        if column in groups or about.categories is not None:
+            columns = groups.get(column, [column])
+            points = np.eye(len(columns)) if column in groups else np.arange(len(about.categories or ()))[:, None]
+            kept = cells_of(space.get("values", {}).get(f, [0, len(points) - 1]))
+            found.append({"columns": columns, "points": [[float(v) for v in points[i]] for i in kept]})
+            continue
+        most, whole = forest.floats.largest, int(f) in space.get("whole", [])
+        low, high = numbers(space.get("bounds", {}).get(f, [])) or (max(-most, about.low), min(most, about.high))
+        nodes = (forest.feature == column) & (forest.subset < 0)
+        cuts = {*forest.threshold[nodes].tolist(), *numbers(space.get("cuts", {}).get(f, []))}
+        if whole:
+            low, high, cuts = math.ceil(low), math.floor(high), {math.floor(c) if math.isfinite(c) else c for c in cuts}
+        uppers = [float(cut) for cut in sorted(cuts) if low <= cut < high] + [float(high)]
+        ends = {"uppers": uppers, "lowest": float(low), "whole": whole}
+        found.append({"columns": [column], **ends, "missing": space.get("missing", {}).get(f)})
+    return found
 
 
 def every_input(document: Document, forest: Forest) -> tuple[np.ndarray, np.ndarray]:
     """Rows that stand for all inputs of the declared space, and their cells."""
-    given, parts = numbers(document["instance"]), []
-    for feature in document["features"]:
+    parts = []
+    instance = numbers(document["instance"])
+    known = [instance]
+    for row in document.get("rows", []) if isinstance(document.get("rows", []), list) else []:
+        changed = list(instance)
+        for column, value in row["row"].items():
+            changed[int(column)] = numbers([value])[0]
+        known.append(changed)
+    for feature in features_of(document, forest):
         columns = feature["columns"]
         if "points" in feature:
-            parts.append([(c, columns, numbers(point)) for c, point in enumerate(feature["points"])])
+            parts.append([(c, columns, point) for c, point in enumerate(feature["points"])])
             continue
-        uppers, lowest = numbers(feature["uppers"]), numbers([feature["lowest"]])[0]
+        uppers, lowest = feature["uppers"], feature["lowest"]
         nodes = (forest.feature == columns[0]) & (forest.subset < 0)
         ends = {*uppers, lowest, *forest.threshold[nodes].tolist()}
         ends |= {forest.floats.next(end, towards) for end in ends for towards in (-math.inf, math.inf)}
-        ends |= {given[columns[0]]}
+        ends |= {row[columns[0]] for row in known}
         if feature["whole"]:
             ends = {float(f(end)) for end in ends if math.isfinite(end) for f in (np.floor, np.ceil)}
         inside = sorted(end for end in ends if lowest <= end <= uppers[-1])
@@ -346,7 +464,6 @@ def test_certificates_of_altered_models_are_rejected_or_still_true(shape):
 
 def stump() -> tuple[Document, str]:
     """Two columns, of which one decides: ``a <= 0.5`` is class 0, whatever b. Written by hand."""
-    most = LARGEST["float32"]
     model = {
         "format": "treeproof-forest",
         "version": 2,
@@ -367,22 +484,17 @@ def stump() -> tuple[Document, str]:
         "sums": None,
     }
     text = json.dumps(model)
-    ends = {"lowest": (-most).hex(), "whole": False, "missing": None}
     document = {
         "format": "treeproof-certificate",
-        "version": 1,
+        "version": 2,
         "model": hashlib.sha256(text.encode()).hexdigest(),
-        "features": [
-            {"name": "a", "columns": [0], "uppers": ["0x1p-1", most.hex()], **ends},
-            {"name": "b", "columns": [1], "uppers": [most.hex()], **ends},
-        ],
-        "clauses": [],
+        "space": {},
         "instance": ["0x0p+0", "0x1p+0"],
         "label": 0,
         "claim": "minimal",
-        "box": {"0": [0]},
+        "box": {"0": [0, 0]},
         "target": None,
-        "witnesses": {"0": ["0x1p+0", "0x1p+0"]},
+        "witnesses": {"0": {"0": "0x1p+0"}},
         "wider": None,
         "minimum": None,
         "proof": {"unit": 0, "steps": [RIVAL, 1, PRICES, 1, 0, 0], "tables": [[]]},
@@ -421,16 +533,16 @@ def test_a_change_made_by_hand():
     for key in ("box", "witnesses", "wider", "proof"):
         del document[key]
     proof = {"unit": -3, "steps": [RIVAL, 1, EVALUATED], "tables": []}
-    document |= {"claim": "change", "changed": [0], "target": None, "witness": ["0x1p+0", "0x1p+0"]}
+    document |= {"claim": "change", "changed": [0], "target": None, "witness": {"0": "0x1p+0"}}
     document |= {"proofs": {"0": proof}}
     assert str(check(document, model)).startswith(
         "Checked: a change of a alone gives the label 1 (1 closed box).\n  a: 0 -> 1\nRow: a = 0, b = 1\n"
     )
     assert "alone gives the label 1 (1 closed" in str(check({**document, "target": 1}, model))
-    rejected({**document, "target": 0}, model, "index of another class, or null, not 0")
-    rejected({**document, "target": True}, model, "index of another class, or null, not True")
-    rejected({**document, "witness": ["0x1p+0", "0x1p+1"]}, model, "changes other features")
-    rejected({**document, "witness": document["instance"]}, model, "has the label 0")
+    rejected({**document, "target": 0}, model, "another class, or null, not 0")
+    rejected({**document, "target": True}, model, "another class, or null, not True")
+    rejected({**document, "witness": {"0": "0x1p+0", "1": "0x1p+1"}}, model, "changes other features")
+    rejected({**document, "witness": {}}, model, "has the label 0")
     rejected({**document, "changed": [0, 1]}, model, "proof for each changed feature")
     rejected({**document, "changed": [0, 1], "proofs": {"0": proof, "1": proof}}, model, "give the label 1|has several")
     rejected({**document, "changed": [0, 0]}, model, "twice")
@@ -441,8 +553,8 @@ def test_small_boxes_are_listed(monkeypatch):
     both = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
     assert check({**document, "proof": both}, model) == check(document, model)
     rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "point of a listed box has the label 1")
-    rule = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}, "proof": both}
-    assert "no feature at all forces the label 0" in str(check(rule, model))
+    rule = {**document, "space": {"clauses": [[[0, [0, 0]]]]}, "box": {}, "witnesses": {}, "proof": both}
+    assert "every input has the label 0" in str(check(rule, model))
     monkeypatch.setattr(check_module, "MOST_POINTS", 1)
     check({**document, "proof": both}, model)
     rejected({**document, "box": {}, "witnesses": {}, "proof": both}, model, "too many points")
@@ -450,42 +562,46 @@ def test_small_boxes_are_listed(monkeypatch):
 
 def test_conditions_that_cannot_be_widened():
     document, model = stump()
-    widest = {**document, "wider": {"0": [["0x1p+0", "0x1p+0"]]}}
-    assert "it cannot be dropped; its condition cannot be widened (1" in str(check(widest, model))
+    widest = {**document, "wider": {"0": [{"0": "0x1p+0"}]}}
+    assert "it cannot be dropped; no range can be extended (1" in str(check(widest, model))
     rejected({**document, "wider": {}}, model, "witnesses beside each condition")
     rejected({**document, "wider": {"0": []}}, model, r"feature 0 may be widened to the cells \[1\]")
-    rejected({**document, "wider": {"0": [document["instance"]]}}, model, "shows nothing")
+    rejected({**document, "wider": {"0": [{}]}}, model, "shows nothing")
 
 
 def test_beside_a_condition():
-    numeric = check_module.Feature("a", [0], 6, [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, 9.0, False, 0, [], [])
-    assert numeric.beside(0b001100) == {1, 4}
-    assert numeric.beside(0b000001) == {1}
-    assert numeric.beside(0b110011) == {2, 3}
-    assert numeric.beside(0b111111) == set()
+    numeric = check_module.Feature("a", [0], [0.0, 1.0, 2.0, 3.0, 4.0], -1.0, missing=0)
+    assert [numeric.beside(cells) for cells in (0b001100, 0b000001, 0b110011, 0b111111)] == [0b010010, 0b10, 0b1100, 0]
+    named = check_module.Feature("c", [0], points=[[0.0], [1.0], [2.0], [3.0]], labels=list("wxyz"))
+    assert named.beside(0b0001) == 0b1110
+
+    def perhaps(feature: check_module.Feature, *conditions: int) -> list[str]:
+        space = SimpleNamespace(features=[feature])
+        return [check_module.not_extended(space, {0: cells}).partition(", but perhaps by ")[2] for cells in conditions]
+
     # Missing values are cell 0: apart from a condition, next to it, or in it.
-    untried = [numeric.untried(cells) for cells in (0b001100, 0b000010, 0b000101, 0b000001)]
-    assert untried == [["missing values"], [], [], ["numbers"]]
-    assert check_module.Feature("a", [0], 2, [9.0], -1.0, 9.0, False, 0, [], []).untried(0b01) == []
-    named = check_module.Feature("c", [0], 4, [], 0.0, 0.0, False, None, [[0.0], [1.0], [2.0], [3.0]], list("wxyz"))
-    assert named.beside(0b0001) == {1, 2, 3}
-    assert named.untried(0b0010) == []
+    assert perhaps(numeric, 0b001100, 0b000010, 0b000101, 0b000001) == ["missing values", "", "", "numbers"]
+    assert perhaps(check_module.Feature("a", [0], [9.0], -1.0, missing=0), 0b01) == [""]
+    assert perhaps(named, 0b0010) == [""]
+    both = SimpleNamespace(features=[numeric, named])
+    assert check_module.not_extended(both, {1: 1}) == "; no value can be added"
+    assert check_module.not_extended(both, {0: 0b11, 1: 1}) == "; no range can be extended and no value can be added"
 
 
 def test_the_smallest_set():
     document, model = stump()
-    other = ["0x1p+0", "0x1p+0"]
+    other = {"0": "0x1p+0"}
     smallest = {**document, "minimum": {"costs": None, "changes": [other]}}
     assert str(check(smallest, model)).startswith(
         "Checked: a forces the label 0; it cannot be dropped; no smaller set do"
     )
     cheapest = {**document, "minimum": {"costs": [3, 1], "changes": [other]}}
     assert "no set that costs less than 3 does (costs: a 3, b 1) (1 closed" in str(check(cheapest, model))
-    far = ["0x1p+0", "0x1p+1"]  # differs in b's value, but not in its cell
+    far = {"0": "0x1p+0", "1": "0x1p+1"}  # differs in b's value, but not in its cell
     check({**document, "minimum": {"costs": [3, 1], "changes": [far]}}, model)
     for changes, costs, match in (
         ([], None, "does not exclude a smaller"),
-        ([document["instance"]], None, "does not have another label"),
+        ([{}], None, "does not have another label"),
         ([other], [3], "a cost for each feature"),
         ([other], [3, 0], "Costs must be whole numbers"),
     ):
@@ -498,7 +614,7 @@ def test_the_smallest_change():
     for key in ("box", "witnesses", "wider", "proof"):
         del document[key]
     proof = {"unit": 0, "steps": [RIVAL, 1, EVALUATED], "tables": []}
-    document |= {"claim": "change", "changed": [0], "witness": ["0x1p+0", "0x1p+0"], "proofs": {"0": proof}}
+    document |= {"claim": "change", "changed": [0], "witness": {"0": "0x1p+0"}, "proofs": {"0": proof}}
 
     def minimum(*reasons: Any, costs: Any = None) -> Document:
         return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
@@ -535,21 +651,22 @@ def test_reasons_are_named():
     rejected({**document, "label": 1}, model, "gives the instance the label 0, not 1")
     rejected({**document, "label": False}, model, "the label 0, not False")
     rejected({**document, "claim": "minimum"}, model, "Unknown claim 'minimum'")
-    rejected({**document, "version": 2}, model, "version must be 1, not 2")
-    rejected({**document, "version": True}, model, "version must be 1, not True")
+    rejected({**document, "version": 1}, model, "version must be 2, not 1. Make the certificate again")
+    rejected({**document, "version": True}, model, "version must be 2, not True")
     rejected({**document, "format": "other"}, model, "not a treeproof certificate")
     rejected({**document, "more": True}, model, r"Unknown or missing fields: \['more'\]")
     rejected({**document, "model": "0" * 64}, model, "another model")
     rejected({**document, "box": {}, "witnesses": {}}, model, "A bound does not exclude class 1")
     rejected({**document, "box": {"0": [0, 1]}}, model, "A bound does not exclude class 1")
-    rejected({**document, "box": {"0": [1]}}, model, "outside the claimed conditions")
+    rejected({**document, "box": {"0": [1, 1]}}, model, "outside the claimed conditions")
     rejected({**document, "box": {"0": []}}, model, "must ascend")
-    rejected({**document, "box": {"00": [0]}}, model, "Keys must be indices of features")
-    rejected({**document, "box": {"2": [0]}}, model, "no feature 2")
-    rejected({**document, "box": {"0": [0], "1": [0]}}, model, "a witness for each feature")
+    rejected({**document, "box": {"00": [0, 0]}}, model, "Keys must be indices of features")
+    rejected({**document, "box": {"2": [0, 0]}}, model, "no feature 2")
+    rejected({**document, "box": {"0": [0, 0], "1": [0, 0]}}, model, "a witness for each feature")
     rejected({**document, "witnesses": {}}, model, "a witness for each feature")
-    rejected({**document, "witnesses": {"0": document["instance"]}}, model, "shows nothing: it has the label 0")
-    rejected({**document, "witnesses": {"0": ["0x1p+0"]}}, model, "one value for each column")
+    rejected({**document, "witnesses": {"0": {}}}, model, "shows nothing: it has the label 0")
+    rejected({**document, "witnesses": {"0": {"2": "0x1p+0"}}}, model, "no column 2")
+    rejected({**document, "instance": ["0x0p+0"]}, model, "one value for each column")
     rejected(with_steps(document), model, r"No proof excludes the classes \[1\]")
     rejected(with_steps(document, RIVAL, 1), model, "ends too early")
     rejected(with_steps(document, EVALUATED), model, "ends too early|must name the class")
@@ -611,7 +728,7 @@ def test_the_unit_of_prices_is_a_small_power_of_two(unit):
 )
 def test_inputs_are_those_that_the_model_takes(value, match):
     document, model = stump()
-    rejected({**document, "witnesses": {"0": [value, "0x0p+0"]}}, model, match)
+    rejected({**document, "witnesses": {"0": {"0": value}}}, model, match)
     rejected({**document, "instance": [value, "0x0p+0"]}, model, match)
 
 
@@ -621,57 +738,67 @@ def test_categories_are_those_of_the_model():
     (document, text), *_ = certified(forest, ["red", 0])
     assert "colour is red" in str(check(document, text))
     for code in (2.0, 0.5, -1.0):
-        rejected({**document, "witnesses": {"0": [code.hex(), "0x0p+0"]}}, text, "index of a category")
-        rejected(replaced(document, ("features", 0, "points"), [["0x0p+0"], [code.hex()]]), text, "index of a category")
-    numeric = {**stump()[0]["features"][1], "name": "colour", "columns": [0]}
-    rejected(replaced(document, ("features", 0), numeric), text, "of numbers|index of a category")
+        rejected({**document, "witnesses": {"0": {"0": code.hex()}}}, text, "index of a category")
+    rejected({**document, "space": {"values": {"0": [0, 2]}}}, text, "Values of colour must be whole numbers from 0")
 
 
-def test_features_have_the_names_of_their_columns():
-    document, model = stump()
-    rejected(replaced(document, ("features", 0, "name"), "b"), model, "the name of its column")
-    rejected(replaced(document, ("features", 0, "columns"), [1]), model, "the name of its column")
-    swapped = {**document, "features": document["features"][::-1]}
-    rejected(swapped, model)
-
-
-def test_every_column_belongs_to_one_feature():
-    document, model = stump()
-    first, second = document["features"]
-    rejected({**document, "features": [first]}, model, "exactly one feature")
-    rejected({**document, "features": [first, second, second]}, model, "exactly one feature")
-    pair = {"name": "pair", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"], ["0x1p+0", "0x1p+0"]]}
-    rejected({**document, "features": [pair, second]}, model, "exactly one feature")
-    rejected({**document, "features": [{**pair, "columns": [0, 0]}]}, model, "exactly one feature")
-    rejected({**document, "features": [{**pair, "points": [pair["points"][0]] * 2}]}, model, "must differ")
-    rejected({**document, "features": [{**pair, "points": [["0x0p+0"]]}]}, model, "fill all columns")
-
-
-@pytest.mark.parametrize(
-    "uppers", [[], ["0x1p-1"], ["0x1p-1", "0x1p-1"], ["0x1p+1", "0x1p-1"], [None], ["0x1p-2", "0x1p+9"]]
-)
-def test_cells_part_their_column_where_the_model_does(uppers):
-    document, model = stump()
-    rejected(
-        replaced(document, ("features", 0, "uppers"), uppers),
-        model,
-        "ascend|both ways|damaged|not in the space|missing|exist|from 0",
+def test_cells_follow_from_the_model_and_the_declared_space():
+    """A certificate cannot name cells of its own: those of a column are cut at every threshold of the model."""
+    forest = build_forest(
+        [split("a", 0.5, split("a", -1, 0, 1), split("b", 2.5, 0, 1))], columns=["a", "b", "c"], classes=[0, 1]
     )
+    model = Model(forest_to_json(forest))
+
+    def uppers(**declared: Any) -> list[list[float]]:
+        return [feature.uppers for feature in check_module.Space(model, declared).features]
+
+    most = LARGEST["float32"]
+    assert uppers() == [[-1.0, 0.5, most], [2.5, most], [most]]
+    assert uppers(whole=[0, 1]) == [[-1.0, 0.0, most], [2.0, most], [most]]
+    assert uppers(bounds={"0": ["-0x1p+0", "0x1p-1"]}) == [[-1.0, 0.5], [2.5, most], [most]]
+    assert uppers(bounds={"1": ["0x1p+2", "0x1p+3"]}, cuts={"1": ["0x1.4p+2"]}) == [
+        [-1.0, 0.5, most],
+        [5.0, 8.0],
+        [most],
+    ]
+    assert uppers(one_hot=[[0, 2]]) == [[], [2.5, most]]
+    for declared, match in [
+        ({"uppers": {}}, "unknown fields"),
+        ({"bounds": {"0": ["0x1p+1", "0x1p+0"]}}, "a lowest and a highest"),
+        ({"bounds": {"0": ["0x1p+0"]}}, "a lowest and a highest"),
+        ({"bounds": {"0": ["0x1p+0", "0x1p+1", "0x1p+2"]}}, "a lowest and a highest"),
+        ({"bounds": {"0": ["0x1.8p+0", "0x1.9p+0"]}, "whole": [0]}, "a lowest and a highest"),
+        ({"bounds": {"3": ["0x1p+0", "0x1p+1"]}}, "no feature 3"),
+        ({"bounds": {"0": ["0x1p+0", "inf"]}}, "not a finite float32"),
+        ({"cuts": {"0": [(0.1).hex()]}}, "not a finite float32"),
+        ({"whole": [3]}, "no feature 3"),
+        ({"missing": {"0": 0}}, "a cannot be missing"),
+        ({"values": {"0": [0, 0]}}, "has numbers, not values"),
+        ({"one_hot": [[0, 2]], "whole": [0]}, "has values, not numbers"),
+        ({"one_hot": [[0, 2], [1, 2]]}, "belong together once"),
+        ({"one_hot": [[2, 0]]}, "must ascend"),
+        ({"one_hot": [[]]}, "must ascend"),
+        ({"one_hot": [[0, 3]]}, "Columns must be whole numbers"),
+    ]:
+        with pytest.raises(CheckError, match=match):
+            check_module.Space(model, declared)
 
 
 def test_a_narrower_space_is_named():
     """A claim that is easy because of what was declared must not look like one about all inputs."""
     document, model = stump()
-    for path, value, line in [
-        (("features", 1, "lowest"), "0x1p+0", "  b: only from 1 to 3.4028235e+38"),
-        (("features", 1, "whole"), True, "  b: only whole numbers"),
-        (("clauses",), [[[1, [0]], [0, [0]]]], "  always b is any number or a <= 0.5"),
+    for declared, line in [
+        ({"bounds": {"1": ["0x1p+0", LARGEST["float32"].hex()]}}, "  b: only from 1 to 3.4028235e+38"),
+        ({"whole": [1]}, "  b: only whole numbers"),
+        ({"clauses": [[[1, [0, 0]], [0, [0, 0]]]]}, "  always b is any number or a <= 0.5"),
     ]:
-        lines = str(check(replaced(document, path, value), model)).splitlines()
+        lines = str(check({**document, "space": declared}, model)).splitlines()
         assert lines[-4:-2] == ["Only inputs of the declared space are meant:", line]
-    pair = {"name": "pair", "columns": [0, 1], "points": [["0x0p+0", "0x1p+0"]]}
-    only = {**document, "features": [pair], "box": {}, "witnesses": {}}
-    assert str(check(only, model)).splitlines()[-3:-1] == ["  a/b: only a = 0 and b = 1", "Row: a = 0 and b = 1"]
+    only = {**document, "space": {"one_hot": [[0, 1]], "values": {"0": [1, 1]}}, "box": {}, "witnesses": {}}
+    assert str(check(only, model)).splitlines()[-3:-1] == [
+        "  a/b: exactly one is 1, the others are 0: b = 1",
+        "Row: b = 1",
+    ]
 
 
 def test_what_may_be_missing_is_named_where_it_is_left_out():
@@ -685,14 +812,14 @@ def test_what_may_be_missing_is_named_where_it_is_left_out():
 
 def test_a_rule_closes_only_boxes_that_break_it():
     document, model = stump()
-    document = {**document, "clauses": [[[0, [0]]]], "box": {}, "witnesses": {}}
+    document = {**document, "space": {"clauses": [[[0, [0, 0]]]]}, "box": {}, "witnesses": {}}
     ruled = with_steps(document, RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED, BROKEN, 0)
     assert "always a <= 0.5" in str(check(ruled, model))
     rejected(with_steps(document, RIVAL, 1, BROKEN, 0), model, "not violated in a whole box")
     rejected({**ruled, "instance": ["0x1p+0", "0x0p+0"]}, model, "violates a constraint")
-    rejected({**ruled, "clauses": [[]]}, model, "violates a constraint")
-    rejected({**ruled, "clauses": [[["0", [0]]]]}, model, "no feature '0'")
-    rejected({**ruled, "clauses": [[[-1, [0]]]]}, model, "no feature -1")
+    rejected({**ruled, "space": {"clauses": [[]]}}, model, "violates a constraint")
+    rejected({**ruled, "space": {"clauses": [[["0", [0, 0]]]]}}, model, "no feature '0'")
+    rejected({**ruled, "space": {"clauses": [[[-1, [0, 0]]]]}}, model, "no feature -1")
 
 
 def test_long_proofs_and_deep_models_are_no_trouble():
@@ -814,8 +941,8 @@ def test_a_witness_keeps_all_other_conditions():
     forest = build_forest([split("a", 0, split("b", 0, 0, 1), 1)], columns=["a", "b"], classes=[0, 1])
     (document, model), *_ = certified(forest, [0, 0])
     assert set(document["box"]) == {"0", "1"}
-    both = ["0x1p+0", "0x1p+0"]
-    rejected({**document, "witnesses": {**document["witnesses"], "0": both}}, model, "leaves the condition on 1 too")
+    both = {"0": "0x1p+0", "1": "0x1p+0"}
+    rejected({**document, "witnesses": {**document["witnesses"], "0": both}}, model, r"leaves the range of features \[1\]")
 
 
 def test_a_minimal_set_is_a_reason_of_the_row_itself():
@@ -823,12 +950,12 @@ def test_a_minimal_set_is_a_reason_of_the_row_itself():
     tree = split("b", 0, 0, split("b", 1, split("a", 0, 0, 1), 1))
     forest = build_forest([tree], columns=["a", "b"], classes=[0, 1])
     document = json.loads(tp.Explainer(forest).abductive([0, 0]).certificate().text)
-    assert document["box"] == {"1": [0]}
-    both = {**document, "box": {"0": [0], "1": [0, 1]}}
+    assert document["box"] == {"1": [0, 0]}
+    both = {**document, "box": {"0": [0, 0], "1": [0, 1]}}
     both["proof"] = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
     check({**both, "claim": "sufficient", "witnesses": {}}, forest_to_json(forest))
-    both["witnesses"] = {"0": ["0x1p+0", "0x1p+0"], "1": ["0x0p+0", "0x1p+1"]}
-    rejected(both, forest_to_json(forest), "witness of feature 0 leaves the condition on 1 too")
+    both["witnesses"] = {"0": {"0": "0x1p+0", "1": "0x1p+0"}, "1": {"1": "0x1p+1"}}
+    rejected(both, forest_to_json(forest), r"witness of feature 0 leaves the range of features \[1\]")
 
 
 def test_a_certificate_is_about_one_row():
@@ -872,6 +999,11 @@ def test_a_long_row_is_shown_by_what_identifies_it():
         ({"vote": "mean"}, {}, "the largest mean probability of 1 tree"),
         ({"vote": "sum", "sums": Sums((0.0, 0.0))}, {}, "the largest sum of 1 tree"),
         ({"vote": "sum", "sums": Sums((0.0, 0.0), softmax=True)}, {}, "the largest sum of 1 tree, after a softmax"),
+        (
+            {"vote": "sum", "sums": Sums((0.0, 0.0), sigmoid=0.5)},
+            {},
+            "the largest 1 / (1 + exp(-0.5 s)) for the sums s of 1 tree",
+        ),
         ({"vote": "mean"}, {"threshold": 0.25}, "the sum of 1 tree: 0; 1 from 0.25"),
     ],
 )
@@ -880,13 +1012,6 @@ def test_how_the_model_decides_is_said(options, explainer, decides):
     checked = tp.Explainer(forest, **explainer).abductive([0]).certificate().check()
     assert checked.decides == decides
     assert str(checked).endswith(f", {decides}")
-
-
-def test_cells_ascend():
-    document, model = stump()
-    most = document["features"][1]["uppers"][0]
-    for uppers in (["0x1p+3", "0x1p+1", most], ["0x1p+3", "0x1p+3", most]):
-        rejected(replaced(document, ("features", 1, "uppers"), uppers), model, "must ascend")
 
 
 def near_tied(rng: np.random.Generator, kind: str) -> Forest:
@@ -934,8 +1059,8 @@ def test_no_bound_excludes_the_label_itself(kind):
         with contextlib.suppress(CheckError):  # sums that are no number
             (document, text), *_ = certified(forest, [0.0])
             model = Model(text)
-            space = check_module.Space(model, document["features"], document["clauses"])
-            uppers = numbers(document["features"][0]["uppers"])
+            space = check_module.Space(model, document["space"])
+            uppers = space.features[0].uppers
             for cell, upper in enumerate(uppers):
                 label = forest.predict_index([[upper]])[0]
                 for winner, loser in itertools.permutations(range(model.n_classes), 2):
@@ -1034,22 +1159,14 @@ def test_a_bound_at_the_end_of_other_numbers_is_said(threshold, classes, numbers
     assert tp.Explainer(forest).abductive([row, 0]).certificate().check().conditions == [condition]
 
 
-def test_what_is_printed_comes_from_the_model_alone():
-    forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b\nChecked: x"], classes=[0, 1])
-    document = json.loads(tp.Explainer(forest).abductive([0, 0]).certificate().text)
-    ends = [["0x0p+0"], ["0x1p+0"]]
-    document["features"] = [
-        {"name": "b", "columns": [0], "points": ends},
-        {"name": "a\nChecked: no feature at all forces the label 1", "columns": [1], "points": ends},
-    ]
-    document["witnesses"] = {"0": ["0x1p+0", "0x0p+0"]}
-    document["proof"] = {"unit": 0, "steps": [RIVAL, 1, LISTED], "tables": []}
-    text = str(check(document, forest_to_json(forest)))
-    assert text.splitlines()[:2] == [
-        "Checked: a forces the label 0; it cannot be dropped (1 closed box).",
-        "  a is a = 0",
-    ]
-    assert '"b\\nChecked: x": only "b\\nChecked: x" = 0 or "b\\nChecked: x" = 1' in text
+def test_names_that_could_be_taken_for_something_else_are_quoted():
+    names = ["a", "b\nChecked: x", "a, b", "c ", "a <= 0.5 or d", "a/b", '"e"', "petal length (cm)"]
+    shown = ["a", '"b\\nChecked: x"', '"a, b"', '"c "', '"a <= 0.5 or d"', '"a/b"', '"\\"e\\""', "petal length (cm)"]
+    forest = build_forest([split("a", 0.5, 0, 1)], columns=names, classes=[0, 1])
+    checked = tp.Explainer(forest).abductive([0] * 8).certificate().check()
+    assert [value.rpartition(" = ")[0] for value in checked.row] == shown
+    alike = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b\n", '"b\\n"'], classes=[0, 1])
+    assert len(set(Model(forest_to_json(alike)).column_names)) == 3
 
 
 def test_missing_values_that_stand_apart_may_widen_a_condition():
@@ -1058,13 +1175,13 @@ def test_missing_values_that_stand_apart_may_widen_a_condition():
     why = tp.Explainer(forest).abductive([0], inflate=True)
     assert forest.predict([[math.nan]]).tolist() == [0]
     assert str(why).endswith("its condition cannot be widened, but perhaps by missing values.")
-    assert "; its condition cannot be widened, but perhaps by missing values (" in str(why.certificate().check())
+    assert "; no range can be extended, but perhaps by missing values (" in str(why.certificate().check())
     tree = split("b", 0, 1, split("a", 0.5, 0, split("a", 1, 1, 0)))
     both = build_forest([tree], columns=[*columns, "b"], classes=[0, 1])
     text = str(tp.Explainer(both).abductive([0, 1], inflate=True).certificate().check())
-    assert "; no condition can be widened, but perhaps by missing values (" in text
+    assert "; no range can be extended, but perhaps by missing values (" in text
     plain = str(tp.Explainer(both, missing=[]).abductive([0, 1], inflate=True).certificate().check())
-    assert "; no condition can be widened (" in plain
+    assert "; no range can be extended (" in plain
 
 
 def test_numbers_that_were_not_tried_may_widen_a_condition_of_missing_values():
@@ -1078,7 +1195,7 @@ def test_numbers_that_were_not_tried_may_widen_a_condition_of_missing_values():
     assert forest.predict([[math.nan, 0], [0, 0], [1, 0], [2, 0]]).tolist() == [0, 1, 1, 1]
     why = tp.Explainer(forest).abductive([math.nan, 0], inflate=True)
     assert "its condition cannot be widened, but perhaps by numbers." in str(why)
-    assert "; its condition cannot be widened, but perhaps by numbers (" in str(why.certificate().check())
+    assert "; no range can be extended, but perhaps by numbers (" in str(why.certificate().check())
 
 
 def test_labels_that_look_alike_are_told_apart():

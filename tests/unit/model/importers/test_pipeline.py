@@ -638,9 +638,12 @@ class TestRanges:
         document = json.loads(forest_to_json(imported))
         assert "only from" not in str(tp.check(made, imported))
         document["columns"][0]["high"] = (1e30).hex()
-        narrower = forest_from_json(json.dumps(document))
+        narrower = Model(forest_to_json(forest_from_json(json.dumps(document))))
+        wide, narrow = (Space(model, made.document["space"]) for model in (Model(forest_to_json(imported)), narrower))
+        assert narrow.features[0].uppers[-1] == 1e30 < wide.features[0].uppers[-1]
+        ends = [end.hex() for end in (wide.features[0].lowest, wide.features[0].uppers[-1])]
         with pytest.raises(CheckError, match="which the model does not take"):
-            Space(Model(forest_to_json(narrower)), made.document["features"], [])
+            Space(narrower, {"bounds": {"0": ends}})
 
     def test_do_not_end_where_all_numbers_are_taken(self):
         imported = import_model(fitted([StandardScaler()], "histogram", FULL))
