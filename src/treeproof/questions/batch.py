@@ -19,6 +19,7 @@ from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.parallel import run_parallel
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
+from treeproof.space.wording import show_class
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +109,9 @@ class Batch(Result, Sequence[Any]):
         """How many rows have each label, and what is open."""
         sizes: dict[str, list[int]] = {}
         for result in self.explained:
-            made = str(result.label) + (f" to {result.witness_label}" if self.kind == "contrastive" else "")
+            made = show_class(result.label) + (
+                f" to {show_class(result.witness_label)}" if self.kind == "contrastive" else ""
+            )
             sizes.setdefault(made, []).append(result.size)
         table = [
             (label, f"{len(each)} row{'' if len(each) == 1 else 's'}", _average(each, self._grouped))

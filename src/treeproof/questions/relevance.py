@@ -19,6 +19,7 @@ from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.result import Line, Result, as_plain, lines_of, near_ties, under
 from treeproof.search.relevance import Relevances, find_relevances
+from treeproof.space.wording import show_class
 
 Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
 
@@ -126,7 +127,7 @@ class Relevance(Result):
     @property
     def title(self) -> str:
         """The label."""
-        return f"{self.label}, for which"
+        return f"{show_class(self.label)}, for which"
 
     @property
     def decided(self) -> bool:
@@ -137,7 +138,7 @@ class Relevance(Result):
     def lines(self) -> list[Line]:
         """The features of each grade, and how many there are."""
         shown = [
-            f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {entry.witness_label})"
+            f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {show_class(entry.witness_label)})"
             for entry in self.grades
             if entry.change is not None
         ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -21,13 +21,14 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Rows
+from treeproof.model.floats import FLOAT32
 from treeproof.space.conditions import Condition
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_conditions, rounded
 from treeproof.space.space import Space
-from treeproof.space.wording import equals, shortest_inside, show_name
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, SMALLEST, equals, shortest_inside, show_name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -155,6 +156,26 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
         else:
             found.append(_as_it_is(space, item, row))
     return found
+
+
+def as_results_mean(space: Space, restriction: Restriction) -> tuple[Restriction, tuple[str, ...]]:
+    """Return a restriction as it is meant where a result prints it, and the remarks that say how that is.
+
+    Numbers are compared as the model reads them, and those above zero are at least 1e-30: see `space.wording`.
+    """
+    feature = space.features[restriction.feature]
+    if restriction.intervals is None or not isinstance(feature, NumericFeature) or feature.kind != "real":
+        return restriction, ()
+    floats = feature.floats
+    first, last = floats.next(0.0, math.inf), floats.next(0.0, -math.inf)
+    meant = tuple(
+        (floats.round(SMALLEST) if low == first else low, floats.round(-SMALLEST) if high == last else high)
+        for low, high in restriction.read
+    )
+    meant = tuple((low, high) for low, high in meant if low <= high)
+    found = replace(restriction, intervals=meant)
+    said = [AS_FLOAT32] * (floats is FLOAT32) + [ABOVE_ZERO] * (meant != restriction.read)
+    return found, tuple(said)
 
 
 def in_own_cell(space: Space, feature: int, row: Rows, point: Cells) -> Restriction:

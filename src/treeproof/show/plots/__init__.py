@@ -49,6 +49,7 @@ from treeproof.show.plots.lines import (
 from treeproof.show.plots.verdicts import audit, relevance, review, swarm
 from treeproof.space.conditions import Condition
 from treeproof.space.features import ValueFeature
+from treeproof.space.wording import show_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +147,7 @@ def changes(result: ChangeResult, data: Any = None, ax: Axes | None = None) -> A
             texts = change.before, change.after
         picture.axis(i, change.name, line, feature)
         picture.arrow(i, line.at(start), line.at(end), *texts)
-    return picture.finish([f"this row: {result.label}", f"changed: {result.witness_label}"])
+    return picture.finish([f"this row: {show_class(result.label)}", f"changed: {show_class(result.witness_label)}"])
 
 
 def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | None = None) -> Axes:
@@ -252,7 +253,9 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     draw_bars(ax, [name for _, name in kept], shares, [f"{share:.3g} %" for share in shares], 100)
     ax.set_xticks([])
     first = "" if result.complete else "first "
-    add_title(ax, f"{result.label}: the share of its {first}{result.n_abductive} explanations with each feature")
+    add_title(
+        ax, f"{show_class(result.label)}: the share of its {first}{result.n_abductive} explanations with each feature"
+    )
     left = len(ranked) - len(kept)
     say(ax, result.claim + (f" {left} more features, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax
@@ -374,8 +377,10 @@ def _places(results: Sequence[Abductive | Contrastive]) -> dict[str, int]:
 
 def _meaning(kind: str, target: Any) -> str:
     if kind == "abductive":
-        return f"abductive: together they {'force the prediction' if target is None else f'rule out {target}'}"
-    return f"contrastive: changing them together can {'change it' if target is None else f'give {target}'}"
+        return (
+            f"abductive: together they {'force the prediction' if target is None else f'rule out {show_class(target)}'}"
+        )
+    return f"contrastive: changing them together can {'change it' if target is None else f'give {show_class(target)}'}"
 
 
 def _read(result: Any, values: Sequence[Any]) -> Rows | None:

@@ -27,7 +27,7 @@ from treeproof.show.plots.axes import (
     short,
     strip,
 )
-from treeproof.space.conditions import Condition, Range
+from treeproof.space.conditions import Condition, Range, remarks
 from treeproof.space.features import NumericFeature
 from treeproof.space.wording import show_day, show_label
 
@@ -148,6 +148,7 @@ class NumberLine:
             places += [left, right]
         if condition.missing or (condition.missing is None and self.missing and is_any(condition)):
             picture.slot(y, MISSING, filled=True)
+        picture.conditions.append(condition)
         picture.fitted(y, (min(places) + max(places)) / 2, str(replace(condition, name="x")))
 
 
@@ -233,6 +234,7 @@ class Lines:
         self.ink = ink(ax)
         self.ground = ax.get_facecolor()
         self.names: list[str] = []
+        self.conditions: list[Condition] = []  # those that are written
         self.wide = False
         self._title_text = title
 
@@ -350,7 +352,7 @@ class Lines:
             n = len(self.rows)
             ax.plot([], [], color=self.ink, alpha=0.18, linewidth=7, label=f"{n} row{'s' * (n != 1)}")
         add_key(ax, 3)
-        say(ax, self.claim)
+        say(ax, " ".join([self.claim, *remarks(self.conditions)]))
         return ax
 
 

@@ -29,6 +29,7 @@ from treeproof.show.plots.axes import (
 )
 from treeproof.show.plots.lines import MISSING, PROVED
 from treeproof.space.features import ValueFeature
+from treeproof.space.wording import show_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ def relevance(result: Relevance, ax: Axes | None = None) -> Axes:
             ax.plot([0.03] * len(places), places, linestyle="none", markersize=9, **styles[grade])
     for i, entry in enumerate(shown):
         if entry.change is not None:
-            text = f"{entry.change.before} -> {entry.change.after} gives {entry.witness_label}"
+            text = f"{entry.change.before} -> {entry.change.after} gives {show_class(entry.witness_label)}"
             ax.text(0.08, i, plain(text), va="center", fontsize=SMALL, parse_math=False)
     ax.set_xlim(0, 1)
     ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)
@@ -74,7 +75,7 @@ def relevance(result: Relevance, ax: Axes | None = None) -> Axes:
     name_lines(ax, [entry.name for entry in shown])
     strip(ax)
     add_key(ax, 4)
-    add_title(ax, f"{result.label}: which features matter", pad=22)
+    add_title(ax, f"{show_class(result.label)}: which features matter", pad=22)
     left = len(entries) - len(shown)
     say(ax, result.claim + (f" {left} more features are not drawn." if left else ""))
     return ax
@@ -92,7 +93,7 @@ def audit(result: Audit, ax: Axes | None = None) -> Axes:
     ['all', 'Yes', 'No']
     """
     every = {"rows": result.n_rows, "flips": result.n_flips, "free": result.n_free, "unknown": result.n_unknown}
-    bars = [("all", every), *((str(label), counts) for label, counts in result.by_label.items())]
+    bars = [("all", every), *((show_class(label), counts) for label, counts in result.by_label.items())]
     ax = new_axes(ax, len(bars), each=0.34)
     parts = (
         ("flips", WARNING, "can flip by these alone", ""),
@@ -214,7 +215,7 @@ def swarm(results: Iterable[Any], ax: Axes | None = None) -> Axes:
                 markeredgewidth=0,
                 color=LABELS[k % len(LABELS)],
                 alpha=0.85,
-                label=plain(str(label)) if y == 0 else None,
+                label=show_class(label) if y == 0 else None,
                 zorder=2,
             )
         for place, align in ((0.0, "right"), (1.0, "left")) if not isinstance(feature, ValueFeature) else ():
