@@ -143,8 +143,8 @@ class Batch(Result, Sequence[Any]):
         """Return one line for each row as a pandas frame, with the index of the rows' own frame.
 
         ``label`` is the model's own, ``name`` what it is called, if it has a name; ``size`` counts the ``features``;
-        ``explanation`` is the rule, or the change, in words. Changes also have the ``new_label`` and the ``distance``.
-        ``error`` is there if a row has one. The rows that changes lead to are
+        ``explanation`` has the conditions, or the change, in words. Changes also have the ``new_label`` and the
+        ``distance``. ``error`` is there if a row has one. The rows that changes lead to are
         ``pandas.concat([change.to_frame() for change in batch])``.
         """
         pd = pandas()
@@ -155,7 +155,7 @@ class Batch(Result, Sequence[Any]):
             return [None if isinstance(result, Exception) else read(result) for result in self.results]
 
         label = column(lambda result: result.label)
-        parts = column(lambda result: result.rule if why else result.changes)
+        parts = column(lambda result: result.conditions if why else result.changes)
         columns = {
             "label": _own(pd, label, index),
             **_names(pd, "name", label, index),

@@ -11,6 +11,7 @@ import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
+from treeproof.model.floats import FLOAT32
 from treeproof.model.frames import Origin
 from treeproof.model.rows import as_row
 from treeproof.query.ball import Ball
@@ -36,7 +37,7 @@ from treeproof.questions.result import (
 )
 from treeproof.search.loosen import Chosen, Conditions
 from treeproof.space.region import Region, Restriction, as_results_mean, in_own_cell, read_conditions
-from treeproof.space.wording import equals, show_class
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, equals, show_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,15 +356,16 @@ class _Case:
 
     def _only_if(self) -> tuple[str, ...]:
         """Return the remarks with which conditions that do not hold literally do hold, as results mean them."""
-        meant = [as_results_mean(self.context.space, restriction) for restriction in self.given]
-        region = Region(self.context.space, [restriction for restriction, _ in meant])
-        domains = region.domains(self.full)
-        # It must be about the row: of no input at all, anything holds.
-        if domains == self.domains or self.instance is None or not region.holds(self.row, self.point):
-            return ()
-        if not isinstance(self.cache.decide(domains), Entailed):
-            return ()
-        return tuple(dict.fromkeys(remark for _, remarks in meant for remark in remarks))
+        space = self.context.space
+        as_read = (AS_FLOAT32,) if space.forest.floats is FLOAT32 else ()
+        for above_zero, remarks in ((False, as_read), (True, (*as_read, ABOVE_ZERO))):
+            region = Region(space, [as_results_mean(space, restriction, above_zero) for restriction in self.given])
+            domains = region.domains(self.full)
+            # It must be about the row: of no input at all, anything holds.
+            about_it = self.instance is not None and region.holds(self.row, self.point)
+            if about_it and domains != self.domains and isinstance(self.cache.decide(domains), Entailed):
+                return remarks
+        return ()
 
     def _is_vacuous(self) -> bool:
         """Return whether the constraints exclude every input that satisfies the conditions."""

@@ -80,8 +80,10 @@ def lower_bound(low: float, floats: Floats, *, whole: bool = False, keep: float 
     return Bound(_negated(bound.text), bound.strict, bound.rounded, bound.of_zero)
 
 
-def shortest_inside(value: float, low: float, high: float, floats: Floats) -> str:
-    """Return a number that reads as one between the ends, by the value if that takes many digits.
+def shortest_inside(value: float, low: float, high: float, floats: Floats, slack: Fraction = _COARSEST) -> str:
+    """Return the value or, if that takes many digits, a number beside it, between the ends.
+
+    `slack` is how far it may be, as a part of the value.
 
     >>> shortest_inside(34.50000043792192, 34.50000043792192, 40.0, FLOAT64)
     '34.50001'
@@ -90,8 +92,8 @@ def shortest_inside(value: float, low: float, high: float, floats: Floats) -> st
     if math.isnan(value) or _n_digits(text) <= _MOST_DIGITS:
         return text
     exact = Fraction(value)
-    slack = abs(exact) * _COARSEST
-    return _shortest_between(max(exact - slack, Fraction(low)), min(exact + slack, Fraction(high)), exact)
+    least, most = exact - abs(exact) * slack, exact + abs(exact) * slack
+    return _shortest_between(max(least, Fraction(low)), min(most, Fraction(high)), exact)
 
 
 def _n_digits(text: str) -> int:

@@ -29,6 +29,7 @@ from treeproof.show.plots.axes import (
     SMALL,
     add_key,
     add_title,
+    apart,
     draw_bars,
     ink,
     name_lines,
@@ -287,7 +288,8 @@ def profile(result: Profile, ax: Axes | None = None) -> Axes:
             ax.plot(edge, i, ">", color=PROVED, markersize=6, clip_on=False)
     ax.set_xlim(0, 1.12)
     ax.set_ylim(max(len(steps), 2) - 0.5, -0.5)
-    name_lines(ax, [result.comings(i) or "no feature kept" for i in range(len(steps))], size=9)
+    comings = [result.comings(i).removeprefix("+ ") for i in range(len(steps))]
+    name_lines(ax, [f"+ {text}" if text else "no feature kept" for text in apart(comings, 26)], size=9)
     strip(ax)
     marks = [0, 0.1, 0.25, 0.5, 1, 2, 5]
     ax.set_xticks([mark / (1 + mark) for mark in marks], [f"{mark:g}" for mark in marks], fontsize=SMALL)
@@ -335,7 +337,9 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         say_nothing(features, "no explanations")
     else:
         shares = [100 * counts[name] / len(counted) for name in names]
-        draw_bars(features, names, shares, [str(counts[name]) for name in names], 100)
+        scales = counted[0]._scales
+        among = () if scales is None else [column.name for column in scales.columns]
+        draw_bars(features, names, shares, [str(counts[name]) for name in names], 100, among)
         features.set_xticks([0, 50, 100], ["0", "50 %", "100 %"], fontsize=SMALL)
     what = "changes" if any(isinstance(result, Contrastive) for result in found) else "explanations"
     add_title(features, f"{len(counted)} {what}: how many contain each feature")

@@ -139,13 +139,15 @@ def _values(forest: Forest, row: ReportedRow) -> list[tuple[str, str]]:
     """Return the names of the columns with the values of a row, if it can be read."""
     if not row.results:
         return []
-    names = (column.name for column in forest.columns)
-    return list(zip(names, map(_value, row.results[0].instance), strict=True))
+    values = zip(forest.columns, row.results[0].instance, strict=True)
+    return [(column.name, _value(value, column.categories is not None)) for column, value in values]
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, named: bool) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
+    if named:
+        return show_label(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
