@@ -8,7 +8,8 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from treeproof.model.build import build_forest, split
+import treeproof as tp
+from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
 from treeproof.model.floats import FLOAT32, FLOAT64, Floats
 from treeproof.space.conditions import Condition, remarks
@@ -151,3 +152,41 @@ def test_values_read_back_as_what_was_proved():
 def test_names_that_look_alike_are_told_apart():
     texts = [str(Condition(name, high=3)) for name in ("a", "a\t", "a\n", "a\u200b")]
     assert texts == ["a <= 3", "`a\\t` <= 3", "`a\\n` <= 3", "`a\\u{200b}` <= 3"]
+
+
+ODD = ("<0", "1", "None", "a, b", "x or y", 'say "no"', "red", None)
+
+
+def random_explainer(rng: np.random.Generator, floats: Floats) -> tp.Explainer:
+    """Return an explainer of stumps on numbers with awkward cuts, whole numbers, days, and oddly named values."""
+    columns = [
+        Column("a or missing", missing="possible"),
+        Column("n", integer=True),
+        Column("day", date=True),
+        Column("kind", ODD),
+    ]
+    trees = [split("a or missing", cut, *rng.permutation(2).tolist()) for cut in random_cuts(rng, floats)]
+    trees += [split("n", cut + 0.5, *rng.permutation(2).tolist()) for cut in rng.integers(-3, 9, 3).tolist()]
+    trees += [split("day", cut + 0.5, *rng.permutation(2).tolist()) for cut in rng.integers(738000, 739000, 2).tolist()]
+    for _ in range(3):
+        chosen = [ODD[k] for k in rng.choice(len(ODD), 3, replace=False)]
+        trees.append(isin("kind", chosen, *rng.permutation(2).tolist()))
+    return tp.Explainer(build_forest(trees, columns=columns, classes=[0, 1], dtype=floats.name), missing="all")
+
+
+@pytest.mark.parametrize("floats", [FLOAT32, FLOAT64], ids=["float32", "float64"])
+@pytest.mark.parametrize("seed", [0, 1, 112])  # 112: below zero, by less than 1e-30
+def test_what_is_printed_can_be_reviewed(floats, seed):
+    """Pasted back, a reason is right, or wrong only by a rounding that both the result and the review speak of."""
+    rng = np.random.default_rng(seed)
+    explainer = random_explainer(rng, floats)
+    for _ in range(8):
+        number = rng.choice([*AWKWARD, rng.normal(), rng.uniform(-4, 40), math.nan])
+        row = [number, int(rng.integers(-5, 12)), int(rng.integers(737900, 739100)), ODD[rng.integers(len(ODD))]]
+        why = explainer.abductive(row)
+        wide = why.widened()
+        assert (wide.conditions, wide.values) == (explainer.abductive(row, inflate=True).conditions, why.conditions)
+        assert explainer.review(row, list(why.conditions)).holds
+        found = explainer.review(row, " and ".join(wide.conditions) or [])
+        assert found.applies
+        assert found.holds or (found.only_if and remarks(wide.rule)), (str(wide), str(found))

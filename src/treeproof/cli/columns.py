@@ -10,15 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.cli.table import as_day, is_empty, is_number
+from treeproof.cli.table import GAPS, as_day, is_empty, is_number
 from treeproof.errors import InputError
 
 ROW_NUMBERS = {"", "unnamed: 0", "index", "id", "row"}  # names under which programs write row numbers
 MOST_CATEGORIES = 200
 FEW = 20  # so many different texts are categories in any table
 _WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
-# Texts that pandas reads as missing. (Names such as "none" are names.)
-_GAPS = {"", "?", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 
 Kind = Literal["number", "whole number", "date", "category", "dropped"]
 
@@ -75,7 +73,7 @@ def read_column(name: str, cells: Sequence[str], path: str, rows: Sequence[int] 
 
 
 def _read_categories(name: str, cells: Sequence[str], path: str, rows: Sequence[int]) -> Reading:
-    texts = tuple(None if cell in _GAPS else cell for cell in cells)
+    texts = tuple(None if cell in GAPS else cell for cell in cells)
     given = [text for text in texts if text is not None]
     odd = [text for text in given if not is_number(text)]
     if 10 * len(odd) <= len(given):

@@ -22,6 +22,7 @@ from treeproof.cli.options import (
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.terminal import Listing, follow, say
 from treeproof.explainer import Explainer
+from treeproof.space.wording import show_class
 
 EXAMPLES = """
 treeproof enumerate model.json data.csv --row 7
@@ -72,7 +73,8 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
     )
     context = explainer._context
     label = context.labels[context.instance(x).label]
-    title = f"row {row}: {label}{'' if target is None else f', not {target}'}; its minimal explanations:"
+    other = "" if target is None else f", not {show_class(target)}"
+    title = f"row {row}: {show_class(label)}{other}; its minimal explanations:"
     listing = Listing(None if args.json else title)
     for result in follow(args, results, args.limit, f"row {row}"):
         if args.json:

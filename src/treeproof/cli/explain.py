@@ -128,7 +128,7 @@ def _why(args: argparse.Namespace, ask: Callable[..., Abductive], row: int) -> A
     """Return a reason: in ranges for a person, if that takes seconds; for a program (--json, --out) only on request."""
     if args.inflate or args.plain or args.json or args.out:
         return ask(inflate=args.inflate, timeout=args.timeout)
-    found = in_ranges(ask, args.timeout)
+    found = in_ranges(ask(timeout=args.timeout), args.timeout)
     if found.decided and not found.inflated and not args.quiet:
         complain(f"row {row}: to widen the conditions takes more than {SECONDS:g} s; --inflate does it all the same.")
     return found

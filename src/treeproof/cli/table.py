@@ -10,6 +10,7 @@ import gzip
 import io
 import math
 import re
+import shlex
 import sys
 import zlib
 from collections.abc import Sequence
@@ -24,7 +25,9 @@ from treeproof.model.rows import as_wanted, day_number
 
 TABLES = (".csv", ".tsv", ".gz", ".data")  # endings of tables, never of models
 STANDARD_INPUT = "-"
-_MISSING = {"nan", "na", "none", "null", "?"}
+# Texts that pandas reads as missing. Among numbers and dates, so are they in any spelling; a category "none" is a name.
+GAPS = {"", "?", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+_ANY_GAPS = {text.lower() for text in GAPS}
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)([ T]00:00(:00(\.0+)?)?)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
@@ -82,7 +85,7 @@ class Table:
         if column.categories is not None:
             named = (category for category in column.categories if category is not None and str(category) == text)
             known = next(named, None)
-            if known is None and empty and None in column.categories:
+            if known is None and text in GAPS and None in column.categories:
                 return math.nan if column.gap == "NaN" else None
             if known is None and column.other is not None and column.numbers:
                 return self.number(text, column.name, index)
@@ -102,12 +105,14 @@ class Table:
             hint = " Write a decimal point, not a comma."
         elif re.fullmatch(r"[-+]?\d+(_\d+)+", text):
             hint = " Write digits without underscores."
+        elif as_day(text) is not None:
+            hint = f" If it is a date, say so: --date {shlex.quote(name)}."
         raise InputError(f"Column {name!r} must be a number in {self.path}, row {index}. Got {got}.{hint}")
 
 
 def is_empty(text: str) -> bool:
     """Return whether a cell means a missing value."""
-    return not text.strip() or text.strip().lower() in _MISSING
+    return text.strip().lower() in _ANY_GAPS
 
 
 def as_day(text: str) -> int | None:

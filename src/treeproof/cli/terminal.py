@@ -26,6 +26,7 @@ from treeproof.questions.result import Line, Result, Role, whatever
 from treeproof.questions.waiting import is_drawn_on
 from treeproof.questions.waiting import waiting as counting
 from treeproof.show.text import visible
+from treeproof.space.wording import show_class
 
 Item = TypeVar("Item")
 
@@ -194,7 +195,7 @@ def _(result: Relevance, narrow: bool) -> list[Any]:
                 entry.name,
                 ""
                 if entry.change is None
-                else f"{entry.change.before} -> {entry.change.after} gives {entry.witness_label}",
+                else f"{entry.change.before} -> {entry.change.after} gives {show_class(entry.witness_label)}",
             )
             for entry in result.grades
             if entry.grade == grade
@@ -220,7 +221,7 @@ def _(result: Audit, narrow: bool) -> list[Any]:
     flips = [row for row in result.rows if row.flips]
     if flips:
         rows = [
-            (str(row.row), str(row.label), str(row.witness_label), ", ".join(map(str, row.changes)))
+            (str(row.row), show_class(row.label), show_class(row.witness_label), ", ".join(map(str, row.changes)))
             for row in flips[:SHOWN]
         ]
         parts.append(_table([">row", "label", "becomes", "if only"], rows))
@@ -234,8 +235,13 @@ def _(result: Comparison, narrow: bool) -> list[Any]:
     for row in changed[:SHOWN]:
         style = DIFFERENCES[row.difference]
         rows += [
-            (str(row.row), (row.difference, style), f"before: {row.old.label}", _reason(row.old, row.new, style)),
-            ("", "", f"now: {row.new.label}", _reason(row.new, row.old, style)),
+            (
+                str(row.row),
+                (row.difference, style),
+                f"before: {show_class(row.old.label)}",
+                _reason(row.old, row.new, style),
+            ),
+            ("", "", f"now: {show_class(row.new.label)}", _reason(row.new, row.old, style)),
         ]
     parts: list[Any] = []
     if narrow:
@@ -291,7 +297,7 @@ class Listing:
     def add(self, result: Abductive | Contrastive) -> None:
         """Write one explanation."""
         rules_out = isinstance(result, Abductive) and result.target is not None
-        kind = f"rules out {result.target}" if rules_out else type(result).__name__.lower()
+        kind = f"rules out {show_class(result.target)}" if rules_out else type(result).__name__.lower()
         first = not self._counts
         self._counts[kind] = self._counts.get(kind, 0) + 1
         names = ", ".join(result.feature_names)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify
@@ -51,7 +51,7 @@ from treeproof.search.inflation import Widened, widen_values
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
 from treeproof.search.minimum import minimum_abductive
 from treeproof.space.conditions import Condition
-from treeproof.space.wording import equals
+from treeproof.space.wording import equals, show_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,7 @@ class Abductive(Result):
     furthest: bool | None = None
     groups: tuple[Group, ...] = ()
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _widen: Callable[[float | None], Abductive] | None = field(default=None, repr=False, compare=False)
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)
     _nearby: Nearby | None = field(default=None, repr=False, compare=False)
@@ -156,10 +157,39 @@ class Abductive(Result):
         """
         return certified(self._certify, timeout)
 
+    def widened(self, timeout: float | None = None) -> Abductive:
+        """Return this explanation with its values widened to ranges and sets, as with ``inflate=True``.
+
+        Notebook, command line and report show that form. Like a certificate, it needs the explainer's own result.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).abductive(patient).widened().conditions
+        ('blocked-arteries > 0.5', 'chest-pain > 0.5')
+        """
+        if self.inflated:
+            return self
+        if self._widen is None:
+            raise UnsupportedQueryError(
+                "Only what `abductive` and `batch` return can be widened, not a copy, and not other answers."
+            )
+        return self._widen(timeout)
+
+    @property
+    def can_widen(self) -> bool:
+        """Whether `widened` can be asked for."""
+        return self.inflated or self._widen is not None
+
     @property
     def title(self) -> str:
         """The label, and whether any condition is needed for it."""
-        label = f"{self.label}" if self.target is None else f"{self.label}, not {self.target}"
+        label = (
+            f"{show_class(self.label)}"
+            if self.target is None
+            else f"{show_class(self.label)}, not {show_class(self.target)}"
+        )
         return f"{label}, {'because' if self.features else whatever(self.within)}"
 
     @property
@@ -221,19 +251,18 @@ class Abductive(Result):
 
     def _proved(self) -> str:
         if not self.features and self.within is not None:
-            other = "has another label" if self.target is None else f"has the label {self.target}"
+            other = "has another label" if self.target is None else f"has the label {show_class(self.target)}"
             moved = unless_moved(self.within, self.open, "no feature")
             return f"Proved: no input {other}{moved}.{self._furthest()}{near_ties(self.stats)}"
         if not self.features:
             every = "the forest gives every input this label"
-            return (
-                f"Proved: {every if self.target is None else f'no input of the space gives the label {self.target}'}."
-            )
+            none = f"no input of the space gives the label {show_class(self.target)}"
+            return f"Proved: {every if self.target is None else none}."
         one = self.size == 1
         if self.target is None:
             does = "forces the prediction" if one else "force the prediction"
         else:
-            does = f"{'rules' if one else 'rule'} out the label {self.target}"
+            does = f"{'rules' if one else 'rule'} out the label {show_class(self.target)}"
         are = f"{these_of_all(self)}{at_cost(self.cost)} {does}{unless_moved(self.within, self.open)}"
         if self.status == "sound":
             return f"Proved: {are}. Timed out; may not be minimal.{self._furthest()}"
@@ -348,18 +377,27 @@ def explain(
     oracle = context.oracle
     if not isinstance(oracle, VerifiedOracle):
         return _explain(context, instance, plan, timeout, cancel)
-    found = _explain(oracle.unchecked if plan.costs is None else context, instance, plan, timeout, cancel)
+    return checked(
+        oracle, _explain(oracle.unchecked if plan.costs is None else context, instance, plan, timeout, cancel)
+    )
+
+
+def checked(oracle: VerifiedOracle, found: Abductive) -> Abductive:
+    """Return an explanation once its certificate is checked; it is checked again when it is widened."""
     oracle.check(found.certificate())
-    return found
+    widen = found._widen
+    return found if widen is None else replace(found, _widen=lambda timeout: checked(oracle, widen(timeout)))
 
 
-def in_ranges(ask: Callable[..., Abductive], timeout: float | None) -> Abductive:
-    """Return an explanation widened as far as possible; if that takes more than some seconds, as it is without.
+def in_ranges(found: Abductive, timeout: float | None = None) -> Abductive:
+    """Return an explanation widened as far as possible; if that takes more than some seconds, as it is.
 
-    `ask` makes it, given `inflate` and `timeout`. People read ranges more easily, but do not wait for them.
+    People read ranges more easily, but do not wait for them.
     """
-    wide = ask(inflate=True, timeout=SECONDS if timeout is None else min(SECONDS, timeout))
-    return wide if wide.decided else ask(inflate=False, timeout=timeout)
+    if not found.can_widen or not found.decided:
+        return found
+    wide = found.widened(SECONDS if timeout is None else min(SECONDS, timeout))
+    return wide if wide.decided else found
 
 
 def _explain(
@@ -378,12 +416,25 @@ def _explain(
             minimum.found,
             Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others)),
         )
+
+    def made(stats: Statistics, widened: Widened | None) -> Abductive:
+        later = widen if widened is None else None
+        result = make_abductive(context, instance, None, found, stats, widened, proved, later)
+        if plan.costs is None:
+            return result
+        cost = plan.costs.total(context.units.touched(result.features))
+        return replace(result, cost=cost, lower_bound=minimum.bound * plan.costs.unit)
+
+    def widen(timeout: float | None) -> Abductive:
+        start = time.perf_counter() - stats.seconds
+        cache = context.cache(instance, Stays(instance.label), timeout)
+        cache.tally = tally
+        widened = widen_values(cache, found.features, first)
+        return made(context.statistics(cache, start), widened)
+
     widened = widen_values(cache, found.features, first) if plan.inflate else None
-    result = make_abductive(context, instance, None, found, context.statistics(cache, start), widened, proved)
-    if plan.costs is None:
-        return result
-    cost = plan.costs.total(context.units.touched(result.features))
-    return replace(result, cost=cost, lower_bound=minimum.bound * plan.costs.unit)
+    stats, tally = context.statistics(cache, start), cache.tally
+    return made(stats, widened)
 
 
 def make_abductive(
@@ -394,6 +445,7 @@ def make_abductive(
     stats: Statistics,
     widened: Widened | None = None,
     cheapest: Cheapest[Refuted] | None = None,
+    widen: Callable[[float | None], Abductive] | None = None,
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, clauses = context.space, found.clauses
@@ -429,6 +481,7 @@ def make_abductive(
         groups=context.groups,
         _nearby=None if ball is None else Nearby(ball, space.names),
         _certify=partial(_certify, context, instance, target, features, found.status, widened, cheapest),
+        _widen=widen,
         _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
         _origin=instance.origin,
     )

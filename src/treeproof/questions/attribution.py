@@ -21,6 +21,7 @@ from treeproof.questions.enumerate import check_limit
 from treeproof.questions.result import Line, Result, aligned, as_plain, lines_of, near_ties, under
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient
+from treeproof.space.wording import show_class
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,7 +76,7 @@ class Attribution(Result):
     def title(self) -> str:
         """The label, and how many explanations the shares refer to."""
         first = "" if self.complete else "first "
-        return f"{self.label}, of whose {first}{self.n_abductive} explanation{'s'[: self.n_abductive != 1]}"
+        return f"{show_class(self.label)}, of whose {first}{self.n_abductive} explanation{'s'[: self.n_abductive != 1]}"
 
     @property
     def lines(self) -> list[Line]:

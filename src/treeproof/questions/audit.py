@@ -28,6 +28,7 @@ from treeproof.questions.parallel import run_parallel
 from treeproof.questions.result import Line, Result, Role, WitnessResult, aligned, as_plain, certified, lines_of
 from treeproof.search.minimal import abductive, contrastive
 from treeproof.space.domains import Cells
+from treeproof.space.wording import show_class
 
 _SHOWN = 10
 
@@ -73,7 +74,7 @@ class AuditedRow(WitnessResult):
     @property
     def title(self) -> str:
         """The row, its label, and what was found."""
-        return f"row {self.row}: {self.label}, {self.finding()}"
+        return f"row {self.row}: {show_class(self.label)}, {self.finding()}"
 
     @property
     def title_role(self) -> Role:
@@ -94,7 +95,7 @@ class AuditedRow(WitnessResult):
         if self.flips is None:
             return "not decided: timed out"
         if self.flips:
-            return f"but {self.witness_label} if {', '.join(str(change) for change in self.changes)}"
+            return f"but {show_class(self.witness_label)} if {', '.join(str(change) for change in self.changes)}"
         assert self.why is not None
         return f"forced by {', '.join(self.why.feature_names)}" if self.why.features else "whatever the input"
 
@@ -197,7 +198,7 @@ class Audit(Result):
         """Return one record per row: its label, whether it flips, what is necessary, and what was found."""
         said = {True: "yes", False: "no", None: "unknown"}
         lines = [
-            (str(row.row), str(row.label), said[row.flips], ", ".join(row.necessary) or "-", row.finding())
+            (str(row.row), show_class(row.label), said[row.flips], ", ".join(row.necessary) or "-", row.finding())
             for row in self.rows
         ]
         return "\n".join(aligned([("row", "label", "flips", "necessary", "finding"), *lines], "><<<<"))

@@ -19,6 +19,7 @@ from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.parallel import run_parallel
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
+from treeproof.space.wording import show_class
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +109,9 @@ class Batch(Result, Sequence[Any]):
         """How many rows have each label, and what is open."""
         sizes: dict[str, list[int]] = {}
         for result in self.explained:
-            made = str(result.label) + (f" to {result.witness_label}" if self.kind == "contrastive" else "")
+            made = show_class(result.label) + (
+                f" to {show_class(result.witness_label)}" if self.kind == "contrastive" else ""
+            )
             sizes.setdefault(made, []).append(result.size)
         table = [
             (label, f"{len(each)} row{'' if len(each) == 1 else 's'}", _average(each, self._grouped))
@@ -140,8 +143,8 @@ class Batch(Result, Sequence[Any]):
         """Return one line for each row as a pandas frame, with the index of the rows' own frame.
 
         ``label`` is the model's own, ``name`` what it is called, if it has a name; ``size`` counts the ``features``;
-        ``explanation`` is the rule, or the change, in words. Changes also have the ``new_label`` and the ``distance``.
-        ``error`` is there if a row has one. The rows that changes lead to are
+        ``explanation`` has the conditions, or the change, in words. Changes also have the ``new_label`` and the
+        ``distance``. ``error`` is there if a row has one. The rows that changes lead to are
         ``pandas.concat([change.to_frame() for change in batch])``.
         """
         pd = pandas()
@@ -152,7 +155,7 @@ class Batch(Result, Sequence[Any]):
             return [None if isinstance(result, Exception) else read(result) for result in self.results]
 
         label = column(lambda result: result.label)
-        parts = column(lambda result: result.rule if why else result.changes)
+        parts = column(lambda result: result.conditions if why else result.changes)
         columns = {
             "label": _own(pd, label, index),
             **_names(pd, "name", label, index),

@@ -19,10 +19,10 @@ from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin, pandas
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
-from treeproof.query.context import Context, Instance, Order
+from treeproof.query.context import Context, Instance, Order, deadline_after
 from treeproof.query.oracle import Cancel, Stays
 from treeproof.query.tally import Statistics
-from treeproof.questions.abductive import Abductive, make_abductive
+from treeproof.questions.abductive import Abductive, checked, make_abductive
 from treeproof.questions.moves import Moves
 from treeproof.questions.parallel import track
 from treeproof.questions.result import Line, Result, aligned, as_plain, digits, lines_of, near_ties, under
@@ -31,6 +31,7 @@ from treeproof.search.closest import Closest
 from treeproof.search.inflation import widen_values
 from treeproof.search.minimal import Sufficient, abductive
 from treeproof.search.reach import Reach, Reaches, furthest, grow
+from treeproof.space.wording import show_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +116,8 @@ def reach_far(
     oracle = context.oracle
     if not isinstance(oracle, VerifiedOracle):
         return _reach_far(context, budget, order, inflate, instance, timeout, cancel)
-    checked = context if budget.prove else oracle.unchecked
-    found = _reach_far(checked, budget, order, inflate, instance, timeout, cancel)
-    oracle.check(found.certificate())
-    return found
+    asked = context if budget.prove else oracle.unchecked
+    return checked(oracle, _reach_far(asked, budget, order, inflate, instance, timeout, cancel))
 
 
 def _reach_far(
@@ -144,8 +143,16 @@ def _reach_far(
             proved = is_best or None
     except TimeoutError:
         pass
-    found = search.result(best[-1], ordering if inflate else None)
-    return replace(found, at_most=budget.most, furthest=proved)
+
+    def result(inflate: bool) -> Abductive:
+        found = search.result(best[-1], ordering if inflate else None)
+        return replace(found, at_most=budget.most, furthest=proved, _widen=None if inflate else widen)
+
+    def widen(timeout: float | None) -> Abductive:
+        search.cache.deadline = deadline_after(timeout)
+        return result(inflate=True)
+
+    return result(inflate)
 
 
 def make_profile(
@@ -237,7 +244,7 @@ class Profile(Result):
     @property
     def title(self) -> str:
         """The label, and what the lines are about."""
-        return f"{self.label}, as long as all others move by less than this part of their scale"
+        return f"{show_class(self.label)}, as long as all others move by less than this part of their scale"
 
     @property
     def lines(self) -> list[Line]:

@@ -13,7 +13,7 @@ from treeproof.model.columns import Label, Rows, Value
 from treeproof.query.units import Group
 from treeproof.questions.result import Line, Scales, WitnessResult, beside_groups, lines_of
 from treeproof.space.space import Space
-from treeproof.space.wording import show_name
+from treeproof.space.wording import show_class, show_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ class ChangeResult(WitnessResult):
     def title(self) -> str:
         """The label that the change gives, or that there is no such change."""
         if self.witness is None:
-            return f"{self.label}, and not {'anything else' if self.target is None else self.target}"
-        return f"{self.witness_label} instead of {self.label}, if"
+            other = "anything else" if self.target is None else show_class(self.target)
+            return f"{show_class(self.label)}, and not {other}"
+        return f"{show_class(self.witness_label)} instead of {show_class(self.label)}, if"
 
     @property
     def lines(self) -> list[Line]:

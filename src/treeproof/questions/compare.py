@@ -13,6 +13,7 @@ from treeproof.query.context import check_timeout
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.parallel import run_parallel
 from treeproof.questions.result import Line, Result, aligned, lines_of
+from treeproof.space.wording import show_class
 
 Difference = Literal["label", "reason", "same", "unknown"]
 
@@ -218,7 +219,7 @@ def _cells(row: ComparedRow) -> tuple[str, str, str, str]:
 
 
 def _brief(why: Abductive) -> str:
-    return f"{why.label}: {' and '.join(why.feature_names) or 'whatever the input'}"
+    return f"{show_class(why.label)}: {' and '.join(why.feature_names) or 'whatever the input'}"
 
 
 def _rows(X: Any) -> Iterator[Any]:

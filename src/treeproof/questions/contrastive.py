@@ -42,6 +42,7 @@ from treeproof.search.closest import closest
 from treeproof.search.diverse import different_changes
 from treeproof.search.minimal import Change, contrastive
 from treeproof.search.minimum import minimum_contrastive
+from treeproof.space.wording import show_class
 
 Distance = Literal["l1"]
 
@@ -115,7 +116,7 @@ class Contrastive(ChangeResult):
         return self.status == "impossible" or (is_least(self) and (self.closest or self.distance is None))
 
     def _claim(self) -> str:
-        other = "another label" if self.target is None else f"the label {self.target}"
+        other = "another label" if self.target is None else f"the label {show_class(self.target)}"
         limits = f", with {', '.join(self.limits)}" if self.limits else ""
         if self.status == "impossible":
             return f"Proved: no input of the space gives {other}{limits}."

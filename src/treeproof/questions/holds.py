@@ -25,6 +25,7 @@ from treeproof.questions.result import (
     unless_moved,
     within_words,
 )
+from treeproof.space.wording import show_class
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,14 +82,14 @@ class Verdict(WitnessResult):
             return "Not decided: timed out."
         if self.holds:
             are = "this 1 feature forces" if len(self.features) == 1 else f"these {len(self.features)} features force"
-            proved = f"Proved: {are} the prediction {self.label}{unless_moved(self.within)}."
+            proved = f"Proved: {are} the prediction {show_class(self.label)}{unless_moved(self.within)}."
             return proved + under(self.constraints)
         kept = (
             "with this 1 feature kept" if len(self.features) == 1 else f"with these {len(self.features)} features kept"
         )
         if self.within is not None:
             kept += f" and the others {within_words(self.within).replace('its scale', 'their scale')}"
-        return f"Refuted: {kept}, the prediction becomes {self.witness_label}, if"
+        return f"Refuted: {kept}, the prediction becomes {show_class(self.witness_label)}, if"
 
     @property
     def lines(self) -> list[Line]:

@@ -30,6 +30,7 @@ from treeproof.search.inflation import widen, widen_values
 from treeproof.search.minimal import abductive
 from treeproof.search.most_general import most_general
 from treeproof.space.conditions import Condition
+from treeproof.space.wording import show_class
 
 _SEARCHING = 0.9  # share of the time; the rest is for widening, which makes a rule far shorter
 
@@ -74,7 +75,7 @@ class MostGeneral(Result):
     @property
     def title(self) -> str:
         """The label, and whether any condition is needed for it."""
-        return f"{self.label}, {'whenever' if self.rule else 'whatever the input'}"
+        return f"{show_class(self.label)}, {'whenever' if self.rule else 'whatever the input'}"
 
     @property
     def lines(self) -> list[Line]:
@@ -90,7 +91,7 @@ class MostGeneral(Result):
     def _claim(self) -> str:
         if not self.rule:
             return f"Proved: the forest gives every input this label.{under(self.constraints)}"
-        proved = f"Proved: whatever satisfies this gets the label {self.label}. It covers {self.coverage}; "
+        proved = f"Proved: whatever satisfies this gets the label {show_class(self.label)}. It covers {self.coverage}; "
         proved += "no rule around this row that forces the label covers more"
         if self.status == "sound":
             proved += f" than {self.bound}"

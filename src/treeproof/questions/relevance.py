@@ -20,6 +20,7 @@ from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.enumerate import certify_all
 from treeproof.questions.result import Line, Result, as_plain, lines_of, near_ties, under
 from treeproof.search.relevance import Relevances, find_relevances
+from treeproof.space.wording import show_class
 
 Grade = Literal["necessary", "relevant", "irrelevant", "unknown"]
 
@@ -127,7 +128,7 @@ class Relevance(Result):
     @property
     def title(self) -> str:
         """The label."""
-        return f"{self.label}, for which"
+        return f"{show_class(self.label)}, for which"
 
     @property
     def decided(self) -> bool:
@@ -138,7 +139,7 @@ class Relevance(Result):
     def lines(self) -> list[Line]:
         """The features of each grade, and how many there are."""
         shown = [
-            f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {entry.witness_label})"
+            f"{entry.name} ({entry.change.before} -> {entry.change.after} gives {show_class(entry.witness_label)})"
             for entry in self.grades
             if entry.change is not None
         ]

@@ -157,17 +157,17 @@ class Result(ABC):
         return f"<{type(self).__name__}: {' | '.join(str(line).strip() for line, _ in self.written())}>"
 
     def _repr_html_(self) -> str:
-        from treeproof.show.card import card
+        from treeproof.show.card import notebook_card
 
-        return card(self)
+        return notebook_card(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle everything except the link to the proof, which holds the whole explainer.
+        """Pickle everything except the links to the explainer, which hold all of it.
 
         Early versions of Python 3.11 have a ``__getstate__`` of their own for such classes, whatever is defined here.
         """
         kept = {f.name: getattr(self, f.name) for f in fields(cast("Any", self))}
-        kept |= dict.fromkeys({"_certify", "_shown"} & kept.keys())
+        kept |= dict.fromkeys({"_certify", "_shown", "_widen"} & kept.keys())
         if kept.get("_scales") is not None:
             kept["_scales"] = kept["_scales"].light()
         return _restored, (type(self), tuple(kept.values()))

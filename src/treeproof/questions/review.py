@@ -11,6 +11,7 @@ import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Value
+from treeproof.model.floats import FLOAT32
 from treeproof.model.frames import Origin
 from treeproof.model.rows import as_row
 from treeproof.query.ball import Ball
@@ -35,8 +36,8 @@ from treeproof.questions.result import (
     whatever,
 )
 from treeproof.search.loosen import Chosen, Conditions
-from treeproof.space.region import Region, Restriction, in_own_cell, read_conditions
-from treeproof.space.wording import equals
+from treeproof.space.region import Region, Restriction, as_results_mean, in_own_cell, read_conditions
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, equals, show_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Repair:
     def claim(self, label: Label) -> str:
         """Return what was proved, in words."""
         several = len(self.rule) > 1
-        proved = f"Proved: {'these force' if several else 'this forces'} {label}{self.nearby}"
+        proved = f"Proved: {'these force' if several else 'this forces'} {show_class(label)}{self.nearby}"
         if self.status == "sound":
             proved += ". Timed out; fewer or wider conditions may do"
         elif self.rule:
@@ -93,6 +94,9 @@ class Review(WitnessResult):
     It is always about the row. `changes` is how the counterexample differs from the row, `example` how its values are
     called if there is none, as text. With `within`, all of that is about the inputs whose features without a condition
     move by no more than this part of their scale (by less, if `open`); `scale` says what that is.
+
+    Conditions are taken as they are written: the model may read 0.5999999999, which is below 0.6, as 0.6. If they hold
+    only as results mean them, `only_if` has the remarks with which they do; then `holds` is False all the same.
 
     `status` is ``"proved"`` (everything was decided), ``"sound"`` (timed out: what is
     said is proved, but not all was decided) or ``"unknown"`` (not even whether they hold).
@@ -132,6 +136,7 @@ class Review(WitnessResult):
     within: Fraction | None = None
     open: bool = False
     scale: str | None = None
+    only_if: tuple[str, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)
 
@@ -149,9 +154,9 @@ class Review(WitnessResult):
     def title(self) -> str:
         """Whether the conditions force the label."""
         if self.holds is None:
-            return f"Not decided, timed out: whether these conditions force {self.label}{self._nearby}"
-        verdict = "Right: these conditions force" if self.holds else "Wrong: these conditions do not force"
-        return f"{verdict} {self.label}{self._nearby}"
+            return f"Not decided, timed out: whether these conditions force {show_class(self.label)}{self._nearby}"
+        wrong = f"Wrong{', but only by rounding' if self.only_if else ''}: these conditions do not force"
+        return f"{'Right: these conditions force' if self.holds else wrong} {show_class(self.label)}{self._nearby}"
 
     @property
     def _nearby(self) -> str:
@@ -177,7 +182,9 @@ class Review(WitnessResult):
             lines.append(Line("open" if self.minimal is None else "proved", self._needed()))
         if self.counterexample is not None:
             values = ", ".join([*map(str, self.changes), *self.example])
-            lines.append(Line("note", f"Counterexample: {self.counterexample_label}, with {values}."))
+            lines.append(Line("note", f"Counterexample: {show_class(self.counterexample_label)}, with {values}."))
+        if self.only_if:
+            lines += [Line("proved", "Proved: as results mean numbers, they do."), *lines_of("note", self.only_if)]
         if self.repair is not None and (self.repair.dropped or self.repair.tightened or self.repair.added):
             lines += [
                 Line("note", "Enough:" if self.holds and self.applies is not False else "Repaired:"),
@@ -279,7 +286,7 @@ class _Case:
         self, context: Context, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
     ) -> None:
         space = context.space
-        full = context.cells.full if instance is None or instance.free is None else instance.free
+        self.full = full = context.cells.full if instance is None or instance.free is None else instance.free
         self.context, self.instance, self.label, self.given = context, instance, label, given
         self.claimed: Chosen = frozenset(range(len(given)))
         self.ball = None if instance is None else instance.ball
@@ -310,6 +317,7 @@ class _Case:
             raise _unsatisfiable(f"the conditions together with the constraints{near}")
         minimal, redundant, done = self._needs() if isinstance(answer, Entailed) else (None, (), True)
         example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, (), ())
+        only_if = self._only_if() if isinstance(answer, Refuted) else ()
         repair = None
         if isinstance(answer, Entailed) and self.applies is not False:
             repair = self._repair(*self.search.drop(self.claimed, sorted(self.claimed, reverse=True)))
@@ -337,6 +345,7 @@ class _Case:
             within=None if self.ball is None else self.ball.radius,
             open=self.ball is not None and self.ball.open,
             scale=None if self.ball is None else self.ball.measure,
+            only_if=only_if,
             _scales=Scales(
                 tuple(context.space.features[context.space.index(change.name)] for change in example[2]),
                 context.forest.columns,
@@ -344,6 +353,19 @@ class _Case:
             ),
             _origin=Origin(None, context.form) if self.instance is None else self.instance.origin,
         )
+
+    def _only_if(self) -> tuple[str, ...]:
+        """Return the remarks with which conditions that do not hold literally do hold, as results mean them."""
+        space = self.context.space
+        as_read = (AS_FLOAT32,) if space.forest.floats is FLOAT32 else ()
+        for above_zero, remarks in ((False, as_read), (True, (*as_read, ABOVE_ZERO))):
+            region = Region(space, [as_results_mean(space, restriction, above_zero) for restriction in self.given])
+            domains = region.domains(self.full)
+            # It must be about the row: of no input at all, anything holds.
+            about_it = self.instance is not None and region.holds(self.row, self.point)
+            if about_it and domains != self.domains and isinstance(self.cache.decide(domains), Entailed):
+                return remarks
+        return ()
 
     def _is_vacuous(self) -> bool:
         """Return whether the constraints exclude every input that satisfies the conditions."""

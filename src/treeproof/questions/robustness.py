@@ -28,6 +28,7 @@ from treeproof.questions.result import Scales, as_plain, certified, near_ties
 from treeproof.search.closest import CellCosts, Closest
 from treeproof.search.minimum import minimum_contrastive
 from treeproof.space.domains import as_domain
+from treeproof.space.wording import show_class
 
 
 def measure(
@@ -216,12 +217,14 @@ class Robustness(ChangeResult):
     def _claim(self) -> str:
         if self.proved_exact is None:
             every = f"every input of the space{self._keeping} keeps the label"
-            none = f"no input of the space{self._keeping} gets the label {self.target}"
+            none = f"no input of the space{self._keeping} gets the label {show_class(self.target)}"
             return f"Proved: {every if self.target is None else none}."
         norm = NORMS[self.norm]
         where = norm.below(self.proved_exact, self.n_features) + self._keeping
         stays = f"every input {where} keeps the label"
-        proved = f"Proved: {stays if self.target is None else f'no input {where} gets the label {self.target}'}"
+        proved = (
+            f"Proved: {stays if self.target is None else f'no input {where} gets the label {show_class(self.target)}'}"
+        )
         end = f"{norm.remark}{near_ties(self.stats)}"
         if self.nearest_exact is None:
             return f"{proved}. Timed out before finding one that does not.{end}"
@@ -234,7 +237,7 @@ class Robustness(ChangeResult):
             return ""
         changes = "; ".join(map(str, self.changes[:most]))
         more = f"; and {len(self.changes) - most} more" if len(self.changes) > most else ""
-        return f"At that distance it is {self.witness_label}, with {changes}{more}."
+        return f"At that distance it is {show_class(self.witness_label)}, with {changes}{more}."
 
     @property
     def _keeping(self) -> str:

@@ -254,7 +254,8 @@ class ValueFeature:
         if len(matches) == 0 and given == [self.undeclared]:
             raise InputError(
                 f"Feature {self.name!r} must be one of the {self.n_cells} values that are known to the model, unless "
-                f"declared otherwise. Got another one; declare that: Explainer(model, other=[{self.name!r}])."
+                f"declared otherwise. Got another one; declare that: Explainer(model, other=[{self.name!r}]), "
+                "on the command line --other."
             )
         if len(matches) == 0:
             got = [FLOAT32.shortest(value) for value in given]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -21,13 +21,14 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Rows
+from treeproof.model.floats import FLOAT64
 from treeproof.space.conditions import Condition
 from treeproof.space.constraints import intervals
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Choice, Interval, ParsedCondition, intersect, parse_conditions, rounded
 from treeproof.space.space import Space
-from treeproof.space.wording import equals, rounded_inside, show_name
+from treeproof.space.wording import SMALLEST, equals, rounded_inside, show_name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -157,6 +158,25 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
     return found
 
 
+def as_results_mean(space: Space, restriction: Restriction, above_zero: bool) -> Restriction:
+    """Return a restriction as it is meant where a result prints it: numbers are compared as the model reads them.
+
+    With `above_zero`, numbers above zero are at least 1e-30, and those below at most -1e-30 (`space.wording`).
+    """
+    feature = space.features[restriction.feature]
+    if restriction.intervals is None or not isinstance(feature, NumericFeature) or feature.kind != "real":
+        return restriction
+    meant, floats = restriction.read, feature.floats
+    if above_zero:
+        first, last = floats.next(0.0, math.inf), floats.next(0.0, -math.inf)
+        ends = (
+            (floats.round(SMALLEST) if low == first else low, floats.round(-SMALLEST) if high == last else high)
+            for low, high in meant
+        )
+        meant = tuple((low, high) for low, high in ends if low <= high)
+    return replace(restriction, intervals=meant)
+
+
 def in_own_cell(space: Space, feature: int, row: Rows, point: Cells) -> Restriction:
     """Return the restriction that keeps a feature in its own cell; `text` says that it keeps its value."""
     text = equals(space.names[feature], space.features[feature].show(row))
@@ -261,6 +281,12 @@ def _inside(
             short = float(feature.floats.shortest(value))
             # Clipping moves no number across one of the model's: if value < low, then low rounds to value.
             written = short if low <= short <= high else min(max(value, low), high)
+            if brief and feature.kind == "real":  # not 2.4000000000000004, which satisfies x > 2.4, if 2.41 will do
+                bounds = max(low, first), min(high, last)
+                written = (
+                    float(rounded_inside(written, *bounds, FLOAT64, like=near)) if bounds[0] < bounds[1] else written
+                )
+                value = feature.floats.round(written)
             if best is None or abs(value - near) < best[0]:
                 best = (abs(value - near), value, written)
     assert best is not None, "the cell is one of the region's"

@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from treeproof.model.floats import FLOAT64, Floats
+from treeproof.model.labels import Named
 
 if TYPE_CHECKING:
     from treeproof.model.columns import Label
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
 AS_FLOAT32 = "Numbers are compared as the model reads them: as float32."
 ABOVE_ZERO = "Here > 0 means at least 1e-30, and < 0 at most -1e-30."
 
+SMALLEST = 1e-30  # what numbers above zero are, where zero is written in place of a smaller one
+
 _MOST_DIGITS = 9  # a float32 never needs more
 _FEW_DIGITS = 5  # that a value may have without being rounded
 _COARSEST = Fraction(1, 10**6)  # how much of its size a rounded bound may lose
-_NOTHING = 1e-30
 _BARE = re.compile(r"[^\W\d_](?:[\w .+/-]*[\w.+/-])?")
 _SPECIAL = re.compile(
     r"(?:.*\s)?(?:and|or|then|in|is|not)(?:\s.*)?|missing|none|nan|null|true|false|inf(?:inity)?", re.I
 )
+_SCORES = re.compile(r"(?:>= \S+ and )?< \S+|>= \S+")  # labels that treeproof itself gives to ranges of scores
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}
 _ESCAPED = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|(.))", re.DOTALL)
 
@@ -65,10 +68,10 @@ def upper_bound(high: float, floats: Floats, *, whole: bool = False, keep: float
     strict = floats.shortest(after)
     if min(_n_digits(closed), _n_digits(strict)) <= _MOST_DIGITS:
         return Bound(strict, strict=True) if _n_digits(strict) < _n_digits(closed) else Bound(closed)
-    if -_NOTHING < high < 0 and keep <= -_NOTHING:
+    if -SMALLEST < high < 0 and keep <= -SMALLEST:
         return Bound("0", strict=True, of_zero=True)
     exact = Fraction(high)
-    least = Fraction(0) if 0 <= high < _NOTHING else exact - abs(exact) * _COARSEST
+    least = Fraction(0) if 0 <= high < SMALLEST else exact - abs(exact) * _COARSEST
     return Bound(_shortest_between(max(least, Fraction(max(keep, -floats.largest))), exact, exact), rounded=True)
 
 
@@ -149,6 +152,16 @@ def show_label(label: Label | None) -> str:
     if not isinstance(label, str):
         return str(label)
     return label if is_bare(label) else '"' + escaped(label, '"') + '"'
+
+
+def show_class(label: Label | None) -> str:
+    """Return a class, or its name, as text in a sentence: quoted like other values, unless it is a range of scores.
+
+    >>> print(*map(show_class, ["good", ">50K", "1", 1, "None", ">= 2 and < 3.5"]), sep="  ")
+    good  ">50K"  "1"  1  "None"  >= 2 and < 3.5
+    """
+    text = label.name if isinstance(label, Named) else label
+    return text if isinstance(text, str) and _SCORES.fullmatch(text) else show_label(text)
 
 
 def is_bare(label: str) -> bool:

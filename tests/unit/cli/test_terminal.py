@@ -220,7 +220,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path, terminal):
     tp.save_forest(forest, tmp_path / "m.json")
     (tmp_path / "d.csv").write_text(f"{name}\n1\n")
     shown = letters(terminal("explain", "m.json", "d.csv"))
-    assert ":smile:, because" in shown
+    assert '":smile:", because' in shown
     assert name in shown
     for words in (["enumerate"], ["ask", "relevance"], ["ask", "attribution"], ["compare", "m.json"]):
         shown = letters(terminal(*words, "m.json", "d.csv"))

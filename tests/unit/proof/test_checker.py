@@ -942,7 +942,9 @@ def test_a_witness_keeps_all_other_conditions():
     (document, model), *_ = certified(forest, [0, 0])
     assert set(document["box"]) == {"0", "1"}
     both = {"0": "0x1p+0", "1": "0x1p+0"}
-    rejected({**document, "witnesses": {**document["witnesses"], "0": both}}, model, r"leaves the range of features \[1\]")
+    rejected(
+        {**document, "witnesses": {**document["witnesses"], "0": both}}, model, r"leaves the range of features \[1\]"
+    )
 
 
 def test_a_minimal_set_is_a_reason_of_the_row_itself():

@@ -29,6 +29,7 @@ from treeproof.show.plots.axes import (
     SMALL,
     add_key,
     add_title,
+    apart,
     draw_bars,
     ink,
     name_lines,
@@ -49,6 +50,7 @@ from treeproof.show.plots.lines import (
 from treeproof.show.plots.verdicts import audit, relevance, review, swarm
 from treeproof.space.conditions import Condition
 from treeproof.space.features import ValueFeature
+from treeproof.space.wording import show_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +148,7 @@ def changes(result: ChangeResult, data: Any = None, ax: Axes | None = None) -> A
             texts = change.before, change.after
         picture.axis(i, change.name, line, feature)
         picture.arrow(i, line.at(start), line.at(end), *texts)
-    return picture.finish([f"this row: {result.label}", f"changed: {result.witness_label}"])
+    return picture.finish([f"this row: {show_class(result.label)}", f"changed: {show_class(result.witness_label)}"])
 
 
 def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | None = None) -> Axes:
@@ -252,7 +254,9 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     draw_bars(ax, [name for _, name in kept], shares, [f"{share:.3g} %" for share in shares], 100)
     ax.set_xticks([])
     first = "" if result.complete else "first "
-    add_title(ax, f"{result.label}: the share of its {first}{result.n_abductive} explanations with each feature")
+    add_title(
+        ax, f"{show_class(result.label)}: the share of its {first}{result.n_abductive} explanations with each feature"
+    )
     left = len(ranked) - len(kept)
     say(ax, result.claim + (f" {left} more features, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax
@@ -284,7 +288,8 @@ def profile(result: Profile, ax: Axes | None = None) -> Axes:
             ax.plot(edge, i, ">", color=PROVED, markersize=6, clip_on=False)
     ax.set_xlim(0, 1.12)
     ax.set_ylim(max(len(steps), 2) - 0.5, -0.5)
-    name_lines(ax, [result.comings(i) or "no feature kept" for i in range(len(steps))], size=9)
+    comings = [result.comings(i).removeprefix("+ ") for i in range(len(steps))]
+    name_lines(ax, [f"+ {text}" if text else "no feature kept" for text in apart(comings, 26)], size=9)
     strip(ax)
     marks = [0, 0.1, 0.25, 0.5, 1, 2, 5]
     ax.set_xticks([mark / (1 + mark) for mark in marks], [f"{mark:g}" for mark in marks], fontsize=SMALL)
@@ -332,7 +337,9 @@ def overview(results: Iterable[Any], ax: Any = None) -> np.ndarray[Any, np.dtype
         say_nothing(features, "no explanations")
     else:
         shares = [100 * counts[name] / len(counted) for name in names]
-        draw_bars(features, names, shares, [str(counts[name]) for name in names], 100)
+        scales = counted[0]._scales
+        among = () if scales is None else [column.name for column in scales.columns]
+        draw_bars(features, names, shares, [str(counts[name]) for name in names], 100, among)
         features.set_xticks([0, 50, 100], ["0", "50 %", "100 %"], fontsize=SMALL)
     what = "changes" if any(isinstance(result, Contrastive) for result in found) else "explanations"
     add_title(features, f"{len(counted)} {what}: how many contain each feature")
@@ -374,8 +381,10 @@ def _places(results: Sequence[Abductive | Contrastive]) -> dict[str, int]:
 
 def _meaning(kind: str, target: Any) -> str:
     if kind == "abductive":
-        return f"abductive: together they {'force the prediction' if target is None else f'rule out {target}'}"
-    return f"contrastive: changing them together can {'change it' if target is None else f'give {target}'}"
+        return (
+            f"abductive: together they {'force the prediction' if target is None else f'rule out {show_class(target)}'}"
+        )
+    return f"contrastive: changing them together can {'change it' if target is None else f'give {show_class(target)}'}"
 
 
 def _read(result: Any, values: Sequence[Any]) -> Rows | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 SMALL = 8
+KEY = 66  # letters of a legend on one line
 
 
 def pyplot() -> Any:
@@ -61,7 +62,12 @@ def ink(ax: Axes) -> Any:
 
 
 def draw_bars(
-    ax: Axes, names: Sequence[str], widths: Sequence[float], texts: Sequence[str], full: float | None = None
+    ax: Axes,
+    names: Sequence[str],
+    widths: Sequence[float],
+    texts: Sequence[str],
+    full: float | None = None,
+    among: Sequence[str] = (),
 ) -> None:
     """Draw named bars with text at their ends; `full` is the length of the longest possible bar."""
     full = full or max(*widths, 1)
@@ -70,23 +76,45 @@ def draw_bars(
         ax.text(width + 0.01 * full, i, text, va="center", fontsize=SMALL)
     ax.set_xlim(0, 1.12 * full)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    name_lines(ax, names, size=9)
+    name_lines(ax, names, size=9, among=among)
     strip(ax)
 
 
-def name_lines(ax: Axes, names: Sequence[str], size: float | None = None, *, cut: bool = True) -> None:
-    """Write a name beside each line."""
-    ax.set_yticks(range(len(names)), [short(name, 30) if cut else name for name in names], fontsize=size)
+def name_lines(
+    ax: Axes,
+    names: Sequence[str],
+    size: float | None = None,
+    *,
+    ends: Sequence[str] = (),
+    among: Sequence[str] = (),
+) -> None:
+    """Write a name beside each line, and after it the end of its text, if there are ends.
+
+    A name that is too long is shortened so that it can be told from the others, and from those that it is `among`.
+    """
+    others = [name for name in among if name not in names]
+    shown = apart([*names, *others], 28)[: len(names)]
+    texts = [f"{name}{end}" for name, end in zip(shown, ends or [""] * len(names), strict=True)]
+    ax.set_yticks(range(len(names)), texts, fontsize=size)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
 
 
 def add_key(ax: Axes, n_columns: int) -> None:
-    """Write the legend between the title and the picture."""
+    """Write the legend above the picture, below its title; its texts are shortened to fit on one line."""
     style: dict[str, Any] = {"ncols": n_columns, "frameon": False, "fontsize": SMALL, "borderaxespad": 0.2}
     key = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **style)
-    for text in key.get_texts():
+    written = key.get_texts()
+    texts = [plain(text.get_text()) for text in written]
+    if n_columns == 1:
+        texts = [short(text, 70) for text in texts]
+    elif sum(map(len, texts)) > KEY:  # each gets the same room, and what one does not need goes to the others
+        room = KEY // len(texts)
+        spare = sum(max(room - len(text), 0) for text in texts) // sum(len(text) > room for text in texts)
+        texts = apart(texts, room + spare)
+    for text, shown in zip(written, texts, strict=True):
         text.set_parse_math(False)
+        text.set_text(shown)
 
 
 def strip(ax: Axes) -> None:
@@ -129,6 +157,29 @@ def _fit(text: Text, ax: Axes) -> None:
 def plain(text: str) -> str:
     """Return text on one line, without unprintable characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def apart(names: Sequence[str], most: int) -> list[str]:
+    """Return names of at most `most` characters, shortened in the middle, or at the ends that they share.
+
+    >>> apart(["the measured width of a leaf", "the measured length of a leaf", "age"], 12)
+    ['…width…', '…length…', 'age']
+    """
+    texts = [short(name, most) for name in names]
+    for text in {text for text in texts if texts.count(text) > 1}:
+        alike = [i for i, other in enumerate(texts) if other == text]
+        words = [plain(names[i]).split(" ") for i in alike]
+        first, last = _n_shared(words), _n_shared([each[::-1] for each in words])
+        for i, each in zip(alike, words, strict=True):
+            rest = " ".join(each[min(first, len(each) - 1) : max(len(each) - last, first + 1)])
+            rest = rest.strip(",;: ") or rest
+            texts[i] = short(f"{'…' * (first > 0)}{rest}{'…' * (last > 0)}", most)
+    return texts
+
+
+def _n_shared(words: Sequence[Sequence[str]]) -> int:
+    """Return with how many words all texts begin."""
+    return next((i for i, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1), min(map(len, words)))
 
 
 def short(text: str, most: int) -> str:

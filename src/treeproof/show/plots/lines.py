@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from treeproof.show.plots.axes import (
     short,
     strip,
 )
-from treeproof.space.conditions import Condition, Range
+from treeproof.space.conditions import Condition, Range, remarks
 from treeproof.space.features import NumericFeature
 from treeproof.space.wording import show_day, show_label
 
@@ -130,10 +131,11 @@ class NumberLine:
             return []
         from matplotlib.ticker import MaxNLocator
 
-        days = self.show is show_day
+        if self.show is show_day and (days := _days(self.low, self.high)):
+            return days
         locator = MaxNLocator(nbins=4, integer=self.whole, steps=[1, 2, 5, 10])
         found = [float(tick) for tick in locator.tick_values(self.low, self.high) if self.low <= tick <= self.high]
-        return [tick for tick in found if FIRST_DAY <= tick <= LAST_DAY] if days else found
+        return [tick for tick in found if FIRST_DAY <= tick <= LAST_DAY] if self.show is show_day else found
 
     def prove(self, picture: Lines, y: float, condition: Condition) -> None:
         """Draw the ranges that are proved, and write the condition below them."""
@@ -148,6 +150,7 @@ class NumberLine:
             places += [left, right]
         if condition.missing or (condition.missing is None and self.missing and is_any(condition)):
             picture.slot(y, MISSING, filled=True)
+        picture.conditions.append(condition)
         picture.fitted(y, (min(places) + max(places)) / 2, str(replace(condition, name="x")))
 
 
@@ -228,11 +231,15 @@ class NamedLine:
 class Lines:
     """A picture with one line per feature; y counts lines from the top, x goes from 0 to 1 on each."""
 
-    def __init__(self, ax: Axes, n_lines: int, rows: Rows | None, title: str, claim: str) -> None:
-        self.ax, self.n_lines, self.rows, self.claim = ax, n_lines, rows, claim
+    def __init__(
+        self, ax: Axes, n_lines: int, rows: Rows | None, title: str, claim: str, among: Sequence[str] = ()
+    ) -> None:
+        self.ax, self.n_lines, self.rows, self.claim, self.among = ax, n_lines, rows, claim, among
         self.ink = ink(ax)
         self.ground = ax.get_facecolor()
         self.names: list[str] = []
+        self.values: list[str] = []
+        self.conditions: list[Condition] = []  # those that are written
         self.wide = False
         self._title_text = title
 
@@ -247,7 +254,8 @@ class Lines:
                     "'data'."
                 )
             rows = as_rows(data, result._scales.columns, result._scales.floats)
-        return cls(new_axes(ax, max(n_lines, 1), each=0.85), n_lines, rows, why, result.claim)
+        among = () if result._scales is None else [column.name for column in result._scales.columns]
+        return cls(new_axes(ax, max(n_lines, 1), each=0.85), n_lines, rows, why, result.claim, among)
 
     def nothing(self, text: str) -> Axes:
         """Say that there is nothing to draw; return the axes."""
@@ -258,7 +266,8 @@ class Lines:
 
     def axis(self, y: float, name: str, line: NumberLine | NamedLine, feature: Any, value: str = "") -> None:
         """Draw the empty scale of a feature, with its name and the row's value beside it."""
-        self.names.append(f"{short(name, 26)}\n= {short(value, 26)}" if value else short(name, 28))
+        self.names.append(name)
+        self.values.append(f"\n= {short(value, 26)}" if value else "")
         line.axis(self, y, feature)
 
     def distribution(self, y: float, bars: Sequence[tuple[float, float, int]]) -> None:
@@ -329,7 +338,8 @@ class Lines:
         self.ax.plot([start], [y], "o", markersize=8, markerfacecolor=self.ground, markeredgecolor=self.ink, zorder=3)
         self.ax.plot([end], [y], "D", markersize=7, color=PROVED, markeredgecolor=self.ground, zorder=3)
         self.above(y, start, before if start <= 1 else "")  # the place of missing values is labelled already
-        self.under(y, end, after if end <= 1 else "", PROVED)
+        if end <= 1:
+            self.fitted(y, end, after)
 
     def finish(self, kinds: Sequence[str]) -> Axes:
         """Write names, title, legend and statement."""
@@ -337,7 +347,7 @@ class Lines:
         ax.set_xlim(-0.04, MISSING + 0.07 if self.wide else 1.04)
         ax.set_ylim(self.n_lines - 0.5, -0.5)
         ax.set_xticks([])
-        name_lines(ax, self.names, cut=False)
+        name_lines(ax, self.names, ends=self.values, among=self.among)
         strip(ax)
         add_title(ax, self._title_text, pad=22)
         if kinds[0] == "proved":
@@ -350,8 +360,20 @@ class Lines:
             n = len(self.rows)
             ax.plot([], [], color=self.ink, alpha=0.18, linewidth=7, label=f"{n} row{'s' * (n != 1)}")
         add_key(ax, 3)
-        say(ax, self.claim)
+        say(ax, " ".join([self.claim, *remarks(self.conditions)]))
         return ax
+
+
+def _days(low: float, high: float) -> list[float]:
+    """Return between two and five first days of years or months between two days; none if there are too few."""
+    first, last = (datetime.date.fromordinal(int(min(max(day, FIRST_DAY), LAST_DAY))) for day in (low, high))
+    months = range(12 * first.year + first.month, 12 * last.year + last.month)  # after the first, up to the last
+    for step in (1200, 600, 240, 120, 60, 24, 12, 6, 3, 1):
+        found = [month for month in months if month % step == 0]
+        if len(found) >= 2:
+            found = found[:: -(-len(found) // 5)]
+            return [float(datetime.date(month // 12, month % 12 + 1, 1).toordinal()) for month in found]
+    return []
 
 
 def _ranges(condition: Condition) -> tuple[Range, ...]:

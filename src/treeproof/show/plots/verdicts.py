@@ -25,10 +25,12 @@ from treeproof.show.plots.axes import (
     plain,
     say,
     say_nothing,
+    short,
     strip,
 )
 from treeproof.show.plots.lines import MISSING, PROVED
 from treeproof.space.features import ValueFeature
+from treeproof.space.wording import show_class, show_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +68,7 @@ def relevance(result: Relevance, ax: Axes | None = None) -> Axes:
             ax.plot([0.03] * len(places), places, linestyle="none", markersize=9, **styles[grade])
     for i, entry in enumerate(shown):
         if entry.change is not None:
-            text = f"{entry.change.before} -> {entry.change.after} gives {entry.witness_label}"
+            text = f"{entry.change.before} -> {entry.change.after} gives {show_class(entry.witness_label)}"
             ax.text(0.08, i, plain(text), va="center", fontsize=SMALL, parse_math=False)
     ax.set_xlim(0, 1)
     ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)
@@ -74,7 +76,7 @@ def relevance(result: Relevance, ax: Axes | None = None) -> Axes:
     name_lines(ax, [entry.name for entry in shown])
     strip(ax)
     add_key(ax, 4)
-    add_title(ax, f"{result.label}: which features matter", pad=22)
+    add_title(ax, f"{show_class(result.label)}: which features matter", pad=22)
     left = len(entries) - len(shown)
     say(ax, result.claim + (f" {left} more features are not drawn." if left else ""))
     return ax
@@ -92,7 +94,7 @@ def audit(result: Audit, ax: Axes | None = None) -> Axes:
     ['all', 'Yes', 'No']
     """
     every = {"rows": result.n_rows, "flips": result.n_flips, "free": result.n_free, "unknown": result.n_unknown}
-    bars = [("all", every), *((str(label), counts) for label, counts in result.by_label.items())]
+    bars = [("all", every), *((show_class(label), counts) for label, counts in result.by_label.items())]
     ax = new_axes(ax, len(bars), each=0.34)
     parts = (
         ("flips", WARNING, "can flip by these alone", ""),
@@ -214,25 +216,15 @@ def swarm(results: Iterable[Any], ax: Axes | None = None) -> Axes:
                 markeredgewidth=0,
                 color=LABELS[k % len(LABELS)],
                 alpha=0.85,
-                label=plain(str(label)) if y == 0 else None,
+                label=show_class(label) if y == 0 else None,
                 zorder=2,
             )
-        for place, align in ((0.0, "right"), (1.0, "left")) if not isinstance(feature, ValueFeature) else ():
-            ends = [row for p, (_, row, _) in zip(places, values[name], strict=True) if p == place]
-            if ends:
-                ax.text(
-                    place + (0.012 if place else -0.012),
-                    y,
-                    feature.show(ends[0]),
-                    ha=align,
-                    va="center",
-                    fontsize=SMALL - 1,
-                    alpha=0.7,
-                )
-    ax.set_xlim(-0.12, MISSING + 0.1 if gone else 1.12)
+        for place, text, align in _below(feature, places, [row for _, row, _ in values[name]]):
+            ax.text(place, y + 0.46, text, ha=align, fontsize=SMALL - 1, alpha=0.7, parse_math=False)
+    ax.set_xlim(-0.04, MISSING + 0.1 if gone else 1.04)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xticks([MISSING] if gone else [], ["missing"] if gone else [], fontsize=SMALL)
-    name_lines(ax, [f"{name} ({counts[name]})" for name in names], size=9)
+    name_lines(ax, names, size=9, ends=[f" ({counts[name]})" for name in names])
     strip(ax)
     add_key(ax, 5)
     add_title(ax, f"{len(found)} explanations: the values of the features in them", pad=22)
@@ -254,6 +246,17 @@ def _places(feature: Any, rows: Sequence[Any]) -> list[float]:
     low, high = (np.nanmin(numbers), np.nanmax(numbers)) if not np.isnan(numbers).all() else (0.0, 0.0)
     span = (high - low) or 1.0
     return [MISSING if np.isnan(number) else float((number - low) / span) for number in numbers]
+
+
+def _below(feature: Any, places: Sequence[float], rows: Sequence[Any]) -> list[tuple[float, str, str]]:
+    """Return what is written below a line, and where: named values, or the smallest and the largest number."""
+    if isinstance(feature, ValueFeature):
+        n = len(feature.labels)
+        used = [k for k in range(n) if (k + 0.5) / n in places]
+        width = max(4, 70 // max(len(used), 1))
+        return [((k + 0.5) / n, short(show_label(feature.labels[k]), width), "center") for k in used]
+    ends = {place: row for place, row in zip(places, rows, strict=True) if place in (0.0, 1.0)}
+    return [(place, feature.show(row), "right" if place else "left") for place, row in ends.items()]
 
 
 def _spread(places: Sequence[float]) -> list[float]:

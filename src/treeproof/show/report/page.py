@@ -20,11 +20,12 @@ from treeproof.model.forest import Forest
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
 from treeproof.show import templates
+from treeproof.show.card import card
 from treeproof.show.report.pictures import MOST_LINES, Picture, Pictures
 from treeproof.show.report.rows import Filed, ReportedRow
 from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.space import Space
-from treeproof.space.wording import show_label
+from treeproof.space.wording import show_class, show_label
 
 MOST_VALUES = 40  # maximum number of named values listed for a feature
 
@@ -59,7 +60,6 @@ class _Answer:
     filed: Filed
     picture: Picture | None
     is_too_long: bool
-    plain: tuple[str, ...]  # of a widened reason: the row's own values that force the label
 
 
 def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
@@ -73,8 +73,9 @@ def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
     return templates.render(
         "report/page.html.j2",
         facts=facts,
+        card=card,
         count=_count,
-        label=show_label,
+        label=show_class,
         row_names=_row_names,
         why_asked=any(row.why for row in rows),
         change_asked=any(row.change for row in rows),
@@ -96,14 +97,14 @@ def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
             for shared, what in ((whys, "explanations"), (changes, "changes"))
             if len(shared) > 1 and any(result.features for result in shared)
         ],
-        rows=[(row, _answers(facts.forest, row, pictures), _values(facts.forest, row)) for row in rows],
+        rows=[(row, _answers(row, pictures), _values(facts.forest, row)) for row in rows],
         pictures=pictures,
         most_lines=MOST_LINES,
         commands=_commands(facts, proofs),
     )
 
 
-def _answers(forest: Forest, row: ReportedRow, pictures: Pictures) -> list[_Answer]:
+def _answers(row: ReportedRow, pictures: Pictures) -> list[_Answer]:
     shown = []
     for filed, title, kind in ((row.why, "Why", "why"), (row.change, "What would change it", "change")):
         if filed is None:
@@ -112,17 +113,8 @@ def _answers(forest: Forest, row: ReportedRow, pictures: Pictures) -> list[_Answ
         if filed.answer is not None:
             picture = pictures.result(filed.answer, f"{title}, row {row.row}, as a picture. {filed.answer}")
             is_too_long = pictures.is_too_long(filed.answer)
-        shown.append(_Answer(title, f"row-{row.row}-{kind}", filed, picture, is_too_long, _plain(forest, filed.answer)))
+        shown.append(_Answer(title, f"row-{row.row}-{kind}", filed, picture, is_too_long))
     return shown
-
-
-def _plain(forest: Forest, answer: Abductive | Contrastive | None) -> tuple[str, ...]:
-    """Return the values of the row that a widened reason is about."""
-    if not isinstance(answer, Abductive) or not answer.inflated:
-        return ()
-    kept = {condition.name for condition in answer.rule}
-    values = zip((column.name for column in forest.columns), map(_value, answer.instance), strict=True)
-    return tuple(f"{name} = {value}" for name, value in values if name in kept)
 
 
 def _kind_and_domain(feature: Any) -> tuple[str, str]:
@@ -147,13 +139,15 @@ def _values(forest: Forest, row: ReportedRow) -> list[tuple[str, str]]:
     """Return the names of the columns with the values of a row, if it can be read."""
     if not row.results:
         return []
-    names = (column.name for column in forest.columns)
-    return list(zip(names, map(_value, row.results[0].instance), strict=True))
+    values = zip(forest.columns, row.results[0].instance, strict=True)
+    return [(column.name, _value(value, column.categories is not None)) for column, value in values]
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, named: bool) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "missing"
+    if named:
+        return show_label(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)

@@ -266,7 +266,7 @@ class _Asks:
 
     def _why(self, ask: Callable[..., Abductive]) -> Abductive:
         ask = partial(ask, **self.why_options)
-        return in_ranges(ask, self.timeout) if self.inflate is None else ask(inflate=self.inflate)
+        return in_ranges(ask(), self.timeout) if self.inflate is None else ask(inflate=self.inflate)
 
     def _filed(self, name: str, ask: Any) -> Filed:
         try:
