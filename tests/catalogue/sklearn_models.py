@@ -197,9 +197,15 @@ ENTRIES = [
     ),
     Entry(
         TREES,
-        "`VotingClassifier` of other models than trees, hard",
+        "`VotingClassifier` of forests, hard",
+        _iris(VotingClassifier([("a", _forest(2)), ("b", _tree(2))])),
+        "set_params(voting='soft')",
+    ),
+    Entry(
+        TREES,
+        "`VotingClassifier` of boosted classifiers, hard",
         _iris(VotingClassifier([("a", _forest(2)), ("b", _boosted(2))])),
-        "voting='hard' must combine decision trees",
+        "Explain a member alone",
     ),
     Entry(
         TREES,

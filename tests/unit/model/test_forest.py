@@ -12,6 +12,7 @@ from treeproof.errors import ForestFormatError, InputError
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.forest import Forest
+from treeproof.model.importers.selfcheck import boundary_rows
 
 LARGEST = np.finfo(np.float32).max
 
@@ -180,6 +181,14 @@ class TestPredict:
         got = forest.predict([[-1], [1]])
         assert got.tolist() == list(classes)
         assert got.dtype == np.array(classes).dtype
+
+    def test_many_rows_reach_the_leaves_that_each_reaches_alone(self):
+        forest = random_forest(np.random.default_rng(0), n_trees=4)
+        rows = boundary_rows(forest, 3000)
+        leaves = forest.route(rows)
+        assert leaves.shape == (3000, 4)
+        for at in (0, 1999, 2047, 2048, 2999):  # so many are routed at once
+            assert leaves[at].tolist() == forest.route(rows[at : at + 1])[0].tolist()
 
     def test_apply_names_the_leaf_of_each_tree(self):
         assert example().apply([[0, "r"], [0, "g"], [1, "r"]]).tolist() == [[2, 5], [3, 5], [4, 5]]

@@ -284,7 +284,9 @@ LINES = [
     ("split_feature=3 ", "split_feature=9 ", "must be on one of 7 columns"),
     ("split_feature=", "split_feature=9 ", "must have its 'decision_type'"),
     ("split_feature=", "split_feature=-1 ", "damaged|one leaf more"),
-    ("split_feature=3 ", "split_feature=9999999999999999999 ", "must be on one of 7 columns"),
+    ("split_feature=3 ", "split_feature=9999999999999999999 ", "whole numbers of 32 bits"),
+    ("split_feature=3 ", "split_feature=4294967299 ", "whole numbers of 32 bits"),
+    ("split_feature=3 ", "split_feature=99 ", "must be on one of 7 columns"),
     ("split_feature=3 ", "split_feature=3.5 ", "damaged"),
     ("split_feature=3 ", "split_feature=3  ", "one blank between them"),
     ("leaf_value=", "leaf_value=1 ", "one leaf more"),
@@ -360,6 +362,13 @@ def test_ubjson_by_hand():
     assert ubjson.parse(b"[" + number + b"TFZ" + b"Si\x01a" + b"]") == [3, True, False, None, "a"]
     assert ubjson.parse(b"[#i\x02U\xffI\xff\xff") == [255, -1]
     assert ubjson.parse(b"d\x3f\x80\x00\x00") == 1.0
+    # Objects in a row mostly have the same keys, with numbers of the same type.
+    byte, short = (
+        b"{i\x01a[$i#L" + bytes([*[0] * 7, 2, 7, 8]) + b"}",
+        b"{i\x01a[$I#L" + bytes([*[0] * 7, 1, 1, 0]) + b"}",
+    )
+    found = [numbers["a"].tolist() for numbers in ubjson.parse(b"[" + byte + byte + short + byte + b"]")]
+    assert found == [[7, 8], [7, 8], [256], [7, 8]]
     for wrong in (
         b"",
         b"[",

@@ -6,7 +6,8 @@ total weight. The second of two classes wins iff its sum is > 0; of several, the
 AdaBoostRegressor is refused. Its prediction reaches a cut iff the trees below the cut have less than half the weight,
 which is a sum of leaf values for that cut alone. But it adds the weights in the order of all trees' predictions, and
 rounds in that order. So near half the weight, its own arithmetic needs every tree's prediction beside the weights,
-which no `Sums` has; and with its default of 50 trees, some of the 2**50 sums of weights are that near.
+which no `Sums` has; and with its default of 50 trees, some of the 2**50 sums of weights are that near. A third label
+for such inputs would make the proofs true, but it is none that the model predicts.
 """
 
 from __future__ import annotations

@@ -211,9 +211,14 @@ def _document(model: Any) -> Any:
     ):
         if found:
             raise _texts(kind, [model.feature_names_[j] for j in found])
+    return _saved(model)
+
+
+def _saved(model: Any, **options: Any) -> Any:
+    """Return the JSON that CatBoost saves, read without ever holding all of it as Python's numbers."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
+        model.save_model(str(path), format="json", **options)
         # CatBoost writes an emoji among its parameters, for which Python would take four bytes for every character.
         text = re.sub(rb"[\x80-\xff]+", lambda found: json.dumps(found[0].decode())[1:-1].encode(), path.read_bytes())
         return json.loads(text.decode("ascii"), object_hook=_slim)
@@ -331,10 +336,7 @@ def _hashed(names: Names, parsed: _Parsed, model: Any) -> Hashes:
     for j, known in names.items():
         table[:, j] = [_text_of(known[min(i, len(known) - 1)]) for i in range(len(table))]
     pool = catboost.Pool(table, cat_features=list(names), feature_names=model.feature_names_)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json", pool=pool)
-        return _parse(json.loads(path.read_text(encoding="utf-8"))).file_hashes
+    return _parse(_saved(model, pool=pool)).file_hashes
 
 
 def _names_of_file(parsed: _Parsed) -> tuple[Names, Hashes]:

@@ -47,6 +47,15 @@ def classifier(X, y, **options):
     return catboost.CatBoostClassifier(**{**SMALL, **options}).fit(X, y)
 
 
+def test_names_in_other_scripts():
+    frame = FRAME[["bmi", "sex"]].rename(columns={"bmi": "größe 📏", "sex": "пол"}).fillna(25)
+    frame["пол"] = frame["пол"].map({"one": "жен", "two": 'мужской \\ "м"'})
+    model = classifier(frame, TARGET > 140, cat_features=["пол"], one_hot_max_size=9)
+    forest = agrees(model, as_frame, data=frame)
+    assert forest.column_names == ("größe 📏", "пол")
+    assert tp.Explainer(model, data=frame).abductive(frame.iloc[0]).label == model.predict(frame.iloc[:1])[0]
+
+
 def document_of(model, tmp_path, **options):
     model.save_model(str(tmp_path / "model.json"), format="json", **options)
     return json.loads((tmp_path / "model.json").read_text())

@@ -22,7 +22,7 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
@@ -202,7 +202,16 @@ def test_refusals():
     model = mean(*(boosted() for _ in range(8))).fit(*DIABETES)
     refused(model, UnsupportedModelError, "at most 7 members. Got 8")
     hard = VotingClassifier([("a", forest(2)), ("b", tree())]).fit(X, y)
-    refused(hard, UnsupportedModelError, "voting='hard' must combine decision trees")
+    refused(hard, UnsupportedModelError, r"voting='hard' must combine decision trees.*set_params\(voting='soft'\)")
     import_model(hard.set_params(voting="soft"))  # the advice is possible
+    hard = VotingClassifier(
+        [("a", LogisticRegression(max_iter=9999)), ("b", GradientBoostingClassifier(n_estimators=2))]
+    )
+    refused(
+        hard.fit(X, y), UnsupportedModelError, r"no sum of leaf values. Explain a member alone: model.estimators_\[1\]"
+    )
+    import_model(hard.estimators_[1])  # a soft vote would be refused as well
+    bag = BaggingClassifier(GradientBoostingClassifier(n_estimators=2), 2).fit(X, y)
+    refused(bag, UnsupportedModelError, r"Explain it alone, model.estimators_\[0\]\.$")  # none can be left out
     model = mean(regression_forest(), boosted(), weights=np.longdouble([1, 2])).fit(*DIABETES)
     refused(model, UnsupportedModelError, "must be float64 numbers")

@@ -243,7 +243,9 @@ def test_refusals():
     iris = load_iris(return_X_y=True)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0)
     refused(CalibratedClassifierCV(forest, cv=3).fit(X, Y), UnsupportedModelError, "mean of 3 .* ensemble=False")
-    refused(CalibratedClassifierCV(forest, cv=3, ensemble=False).fit(*iris), UnsupportedModelError, "Got 3 classes")
+    for ensemble in (True, False):  # nobody is sent to ensemble=False to be refused there
+        calibrated = CalibratedClassifierCV(forest, cv=3, ensemble=ensemble).fit(*iris)
+        refused(calibrated, UnsupportedModelError, "Got 3 classes")
     linear = LogisticRegression(max_iter=9999)
     refused(CalibratedClassifierCV(linear, cv=3, ensemble=False).fit(X, Y), UnsupportedModelError, "LogisticRegression")
     refused(CalibratedClassifierCV(forest), NotFittedError, "call its fit")
