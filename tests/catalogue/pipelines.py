@@ -333,7 +333,12 @@ def _types() -> list[Entry]:
             columns(names=OneHotEncoder()),
             data=typed(city="category"),
         ),
-        _entry(family, "numbers as `float32`", textbook, data=typed(age="float32", income="float32")),
+        _entry(
+            family,
+            "numbers as `float32` in training (claims are about float64)",
+            textbook,
+            data=typed(age="float32", income="float32"),
+        ),
         _entry(family, "numbers as `Int64`, `Float64`", textbook, data=typed(age="Int64", income="Float64")),
         _entry(family, "booleans as `boolean`", textbook, data=typed(owner="boolean", children="Int64")),
         _entry(family, "whole numbers, `remainder` an imputer", whole, data=typed(owner="float")),
