@@ -116,7 +116,7 @@ class Budget:
     def spend(self, steps: float) -> None:
         """Raise CheckError if that is more than is left."""
         self.left -= steps
-        if self.left < 0:
+        if not self.left >= 0:
             raise CheckError(
                 f"The check takes more than {self.steps:,} steps, so nothing is decided. Allow more: budget=, --budget."
             )
@@ -748,7 +748,7 @@ class Space:
 
     def mask(self, f: int, given: Any) -> int:
         """Return cells of a feature as bits."""
-        self.budget.spend(len(given) * self.words[f])
+        self.budget.spend(len(given) * self.words[f] + 4 * self.features[f].n_cells)  # also to be printed
         return _runs(given, self.features[f].n_cells, f"Cells of feature {f}")
 
     def row(self, given: Any, what: str, like: list[float] | None = None) -> tuple[list[float], list[int]]:

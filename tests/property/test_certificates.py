@@ -164,6 +164,38 @@ def test_near_ties_leave_few_softmax_certificates_open():
     assert failed <= tried // 10
 
 
+@pytest.mark.parametrize("vote", ["majority", "mean", "sum"])
+def test_other_results(vote):
+    """Lists, impossible changes, changes within limits, radii and audits: the checker says what the result does."""
+    claims = set()
+    for seed in range(700, 712):
+        explainer, row = random_case(seed, vote)
+        first, *_ = explainer.space.names
+        listing = explainer.enumerate(row, kind="both")
+        found = {(isinstance(one, tp.Abductive), frozenset(one.feature_names)) for one in listing}
+        audit = explainer.audit([row], protected=[first])
+        limited = explainer.contrastive(row, fixed=[first])
+        results = [listing, audit, limited, explainer.robustness(row), explainer.robustness(row, "l0")]
+        for result in results:
+            document = result.certificate().document
+            try:
+                about = check(document, forest_to_json(explainer.forest))
+            except CheckError as error:
+                if NEAR_TIE not in str(error):
+                    raise
+                continue
+            claims.add((document["claim"], "around" in document))
+            if result is listing:
+                kinds = [line.partition(":")[0] for line in about.conditions]
+                assert kinds.count("reason") == sum(kind for kind, _ in found)
+                assert kinds.count("change") == sum(not kind for kind, _ in found)
+            if result is audit:
+                assert f"in {audit.n_flips}; in {audit.n_free} none" in about.text
+            if result is limited and limited.status == "impossible":
+                assert about.text.startswith("every input in the ranges around the instance has the label")
+    assert claims >= {("complete", False), ("audit", False), ("change", True), ("sufficient", True)}
+
+
 def test_a_certificate_is_plain_json_and_the_same_each_time():
     explainer, row = random_case(3, "mean")
     first, second = (tp.Explainer(explainer.forest).abductive(row).certificate() for _ in range(2))
@@ -177,16 +209,17 @@ def test_features_that_matter():
         explainer, row = random_case(seed, "majority")
         relevance = explainer.relevance(row)
         for entry in relevance.grades:
-            if entry.grade == "irrelevant":
-                with pytest.raises(tp.UnsupportedQueryError, match="neither"):
-                    relevance.certificate(entry.name)
-                continue
             certificate = relevance.certificate(entry.name)
             columns = explainer.space.features[entry.feature].columns
-            assert "/".join(explainer.forest.column_names[c] for c in columns) in certificate.check().text
-            assert certificate.document["claim"] == ("change" if entry.grade == "necessary" else "minimal")
+            name, checked = "/".join(explainer.forest.column_names[c] for c in columns), certificate.check()
+            if entry.grade == "irrelevant":
+                assert name in checked.conditions[-1].removeprefix("in none of them: ").split(", ")
+            else:
+                assert name in checked.text
+            claims = {"necessary": "change", "relevant": "minimal", "irrelevant": "complete"}
+            assert certificate.document["claim"] == claims[entry.grade]
             grades.add(entry.grade)
-    assert grades == {"necessary", "relevant"}
+    assert grades == {"necessary", "relevant", "irrelevant"}
     copy = pickle.loads(pickle.dumps(relevance))
     assert copy == relevance
     with pytest.raises(tp.UnsupportedQueryError, match="own result"):

@@ -13,6 +13,7 @@ from treeproof.cli import codes
 from treeproof.cli.options import (
     about,
     add_at_most,
+    add_certificate,
     add_files,
     add_model,
     add_radius,
@@ -28,7 +29,7 @@ from treeproof.cli.options import (
     section,
     target_of,
 )
-from treeproof.cli.output import OUT_HELP, audited, check_out, write_results
+from treeproof.cli.output import OUT_HELP, audited, check_out, make_folder, write_certificate, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import Table
 from treeproof.cli.terminal import follow, say, shows_progress
@@ -105,6 +106,8 @@ def add_question(command: Command, name: str, text: str, answer: Callable[..., A
     if name == "review":
         add_radius(made)
     add_model(made)
+    if name == "robustness":
+        add_certificate(made, "each row's certificate (row-7-robustness.json)")
     add_search(made, order=False)
     return place
 
@@ -123,11 +126,14 @@ def _add_audit(command: Command) -> None:
         "--protected", nargs="+", required=True, metavar="FEATURE", help="the protected features"
     )
     add_model(made, within=False)
+    add_certificate(made, "the certificate of all decided rows (audit.json)")
     add_search(made, order=False, jobs=True, out=OUT_HELP)
 
 
 def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explainer, Table, Any], Any]) -> int:
     """Answer a question about each chosen row; the exit code says whether all were decided in time."""
+    folder = getattr(args, "certificate", None)
+    make_folder(folder)
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
 
@@ -139,6 +145,8 @@ def _ask(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Explain
     answers = map(ask, rows)
     for index, result in follow(args, answers, len(rows), "answering"):
         say_result(args, index, result)
+        if folder:
+            write_certificate(folder, f"row-{index}-robustness.json", result)
         code = max(code, codes.code_of([result]))
     return code
 
@@ -183,6 +191,7 @@ def _review(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any
 def _audit(args: argparse.Namespace) -> int:
     if args.out:
         check_out(args.out)
+    make_folder(args.certificate)
     explainer, table = load(args, args.oracle)
     chosen = chosen_rows(args, table)
     rows = [table.row(i, explainer.forest.columns) for i in chosen]
@@ -201,4 +210,6 @@ def _audit(args: argparse.Namespace) -> int:
             say(f"{count(result.n_rows, 'row')} audited, saved to {args.out}")
     else:
         say_result(args, None, result)
+    if args.certificate:
+        write_certificate(args.certificate, "audit.json", result)
     return codes.code_of([result])

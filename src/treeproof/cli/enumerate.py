@@ -9,6 +9,7 @@ from typing import Any
 from treeproof.cli import codes
 from treeproof.cli.options import (
     about,
+    add_certificate,
     add_files,
     add_model,
     add_radius,
@@ -19,6 +20,7 @@ from treeproof.cli.options import (
     section,
     target_of,
 )
+from treeproof.cli.output import make_folder, write_certificate
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.terminal import Listing, follow, say
 from treeproof.explainer import Explainer
@@ -46,11 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_argument("--limit", type=int, metavar="N", help="stop after N explanations")
     add_radius(parser)
     add_model(parser)
+    add_certificate(parser, "each row's certificate that the list is complete (row-7-all.json)")
     add_search(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """List the explanations of the chosen rows as they are found."""
+    make_folder(args.certificate)
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
     code = codes.DONE
@@ -83,4 +87,6 @@ def _list(args: argparse.Namespace, explainer: Explainer, row: int, x: Any) -> i
             listing.add(result)
     if not args.json and not args.quiet:
         listing.end(results)
+    if args.certificate:
+        write_certificate(args.certificate, f"row-{row}-all.json", results)
     return codes.code_of([results])

@@ -6,13 +6,13 @@ import argparse
 import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from treeproof.cli import codes
 from treeproof.cli.options import (
     about,
     add_at_most,
+    add_certificate,
     add_files,
     add_model,
     add_radius,
@@ -27,11 +27,10 @@ from treeproof.cli.options import (
     section,
     target_of,
 )
-from treeproof.cli.output import OUT_HELP, check_out, check_writable, explained, write_results
+from treeproof.cli.output import OUT_HELP, check_out, explained, make_folder, write_certificate, write_results
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.terminal import complain, follow, say
 from treeproof.errors import InputError
-from treeproof.model.files import save_forest
 from treeproof.questions.abductive import SECONDS, Abductive, in_ranges
 
 EXAMPLES = """
@@ -78,11 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     section(parser, "search").add_argument(
         "--verify", action="store_true", help="check every answer with the independent checker"
     )
-    section(parser, "output").add_argument(
-        "--certificate",
-        metavar="DIR",
-        help="write each row's certificate (row-7-why.json or row-7-change.json) and the forest to DIR",
-    )
+    add_certificate(parser, "each row's certificate (row-7-why.json or row-7-change.json)")
     add_search(parser, out=OUT_HELP)
 
 
@@ -91,10 +86,7 @@ def run(args: argparse.Namespace) -> int:
     options = _options(args)
     if args.out:
         check_out(args.out)
-    if args.certificate:
-        folder = Path(args.certificate)
-        folder.mkdir(parents=True, exist_ok=True)
-        check_writable(str(folder / "row.json"), "--certificate")
+    make_folder(args.certificate)
     explainer, table = load(args, args.oracle)
     rows = chosen_rows(args, table)
     results = []
@@ -112,7 +104,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.out:
             say_result(args, index, result)
         if args.certificate:
-            _write_certificate(Path(args.certificate), index, result)
+            kind = "why" if isinstance(result, Abductive) else "change"
+            write_certificate(args.certificate, f"row-{index}-{kind}.json", result)
     late = sum(not result.decided for _, result in results)
     if args.out:
         write_results(args.out, [explained(index, result) for index, result in results])
@@ -132,16 +125,6 @@ def _why(args: argparse.Namespace, ask: Callable[..., Abductive], row: int) -> A
     if found.decided and not found.inflated and not args.quiet:
         complain(f"row {row}: to widen the conditions takes more than {SECONDS:g} s; --inflate does it all the same.")
     return found
-
-
-def _write_certificate(folder: Path, index: int, result: Any) -> None:
-    """Write the certificate of a row, and the forest that it is about, which the checker needs."""
-    certificate = result.certificate()
-    kind = "why" if isinstance(result, Abductive) else "change"
-    certificate.save(folder / f"row-{index}-{kind}.json")
-    forest = folder / f"forest-{certificate.document['model'][:12]}.json"
-    if not forest.exists():
-        save_forest(certificate.forest, forest)
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

@@ -37,6 +37,13 @@ def section(parser: argparse.ArgumentParser, title: str) -> Any:
     return parser.add_argument_group(title)
 
 
+def add_certificate(parser: argparse.ArgumentParser, files: str) -> None:
+    """Add the option that writes certificates."""
+    section(parser, "output").add_argument(
+        "--certificate", metavar="DIR", help=f"write {files} and the forest to DIR, for treeproof check"
+    )
+
+
 def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
     """Add positional arguments: the model or models, each with its help text, and the data."""
     for name, text in (models or {"model": MODEL_HELP}).items():

@@ -14,7 +14,7 @@ from typing import Any
 
 from treeproof.cli.table import STANDARD_INPUT
 from treeproof.errors import InputError, MissingExtraError
-from treeproof.model.files import write_whole
+from treeproof.model.files import save_forest, write_whole
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.audit import AuditedRow
 from treeproof.questions.compare import ComparedRow
@@ -49,6 +49,22 @@ def check_writable(path: str, option: str = "--out") -> None:
         raise InputError(f"{option} must be in a writable folder. Got {path!r}.") from error
     os.close(handle)
     Path(probe).unlink()
+
+
+def make_folder(path: str | None) -> None:
+    """Make the folder of --certificate, if it is given; InputError if it cannot be written to."""
+    if path is not None:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        check_writable(str(Path(path) / "row.json"), "--certificate")
+
+
+def write_certificate(folder: str, name: str, result: Any) -> None:
+    """Write the certificate of a result, and the forest that it is about, which the checker needs."""
+    certificate = result.certificate()
+    certificate.save(Path(folder) / name)
+    forest = Path(folder) / f"forest-{certificate.document['model'][:12]}.json"
+    if not forest.exists():
+        save_forest(certificate.forest, forest)
 
 
 INPUTS = ("model", "old", "new", "data", "constraints")

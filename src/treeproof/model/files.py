@@ -39,7 +39,7 @@ MODELS = (
 
 MAX_MB = 500.0  # of what a compressed file may hold, unless more is allowed
 
-_PIECE = 4096  # entries of a list that are turned into text at once
+_PIECE = 4096  # numbers that are turned into text at once
 _INTEGERS = ("roots", "feature", "subset", "left", "right")
 _KEYS = {
     "format",
@@ -120,8 +120,9 @@ def json_pieces(forest: Forest) -> Iterator[str]:
     for name in (*_INTEGERS, "threshold", "values"):
         numbers = getattr(forest, name)
         yield f',"{name}":['
-        for start in range(0, len(numbers), _PIECE):
-            piece = numbers[start : start + _PIECE]
+        n = max(1, _PIECE * len(numbers) // max(1, numbers.size))  # rows that have so many numbers
+        for start in range(0, len(numbers), n):
+            piece = numbers[start : start + n]
             plain = piece.tolist() if name in _INTEGERS else _hex(piece)
             yield "," * (start > 0) + dumped(plain)[1:-1]
         yield "]"

@@ -207,6 +207,32 @@ def test_certificates_of_both_kinds_stay_beside_each_other(files, capsys, tmp_pa
         assert run(capsys, "check", f"c/{name}", f"c/{names[0]}", "--quiet") == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "says"),
+    [
+        (["enumerate"], "row-0-all.json", "these are all minimal sets"),
+        (["ask", "robustness"], "row-0-robustness.json", "every input in the ranges around the instance has the label"),
+        (["ask", "robustness", "--norm", "l0"], "row-0-robustness.json", "no smaller set does"),
+        (
+            ["ask", "audit", "--protected", "weight"],
+            "audit.json",
+            "of 3 rows, a change of weight alone gives another label in 1; in 2 none does",
+        ),
+    ],
+)
+def test_certificates_of_other_answers(files, capsys, tmp_path, command, name, says):
+    words = len(command) if command[-1].startswith("-") or len(command) < 2 else 2
+    code, _, _ = run(capsys, *command[:words], *files, *command[words:], "--certificate", "c", "--quiet")
+    assert code == 0
+    forest = next(path.name for path in (tmp_path / "c").iterdir() if path.name.startswith("forest-"))
+    code, out, _ = run(capsys, "check", f"c/{name}", f"c/{forest}")
+    assert code == 0
+    assert says in out
+    text = (tmp_path / "c" / name).read_text()
+    (tmp_path / "c" / name).write_text(text.replace('"label":1', '"label":0').replace('"label": 1', '"label": 0'))
+    assert run(capsys, "check", f"c/{name}", f"c/{forest}", "--quiet")[0] == 3
+
+
 def test_check_copies_the_checker_which_runs_alone(files, capsys, tmp_path):
     assert run(capsys, "explain", *files, "--certificate", "c", "--quiet")[0] == 0
     code, out, _ = run(capsys, "check", "--copy", "alone.py")
