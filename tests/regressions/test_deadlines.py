@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import treeproof as tp
+from treeproof.questions import most_general as most_general_module
 from treeproof.questions import moves as moves_module
 from treeproof.questions.moves import Moves
 
@@ -66,3 +69,15 @@ def test_the_cells_beside_the_row_have_the_least_distance(explainer, row, norm):
     late = explainer.robustness(row, norm=norm, timeout=0)
     exact = explainer.robustness(row, norm=norm)
     assert 0 < late.proved_exact <= exact.nearest_exact
+
+
+def test_the_most_general_rule_is_no_worse_than_the_widened_reason_however_long_rows_take(explainer, monkeypatch):
+    def slow(context, X):
+        time.sleep(0.6)
+        return located(context, X)
+
+    located = most_general_module.locate_rows
+    monkeypatch.setattr(most_general_module, "locate_rows", slow)
+    rows = [[i, i] for i in range(40)]
+    wide = explainer.coverage(explainer.abductive([30, 30], inflate=True), rows)
+    assert explainer.most_general([30, 30], rows, timeout=0.5).coverage.covered >= wide.covered > 1

@@ -292,7 +292,8 @@ class Abductive(Result):
         """Return one line for each condition as a pandas frame.
 
         ``low`` and ``high`` are the closed bounds, missing where there is none; ``ranges`` has several of them,
-        ``values`` named ones. ``missing`` says whether a missing value satisfies the condition, ``text`` is all of it.
+        ``values`` named ones. ``missing`` says whether a missing value satisfies the condition, ``text`` is the line
+        that is printed.
 
         Examples
         --------
@@ -304,7 +305,7 @@ class Abductive(Result):
         0  blocked-arteries  1.0   1.0  blocked-arteries = 1
         1        chest-pain  1.0   1.0        chest-pain = 1
         """
-        return rule_frame(self.rule)
+        return rule_frame(self.rule, self.conditions)
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.

@@ -106,7 +106,7 @@ class MostGeneral(Result):
 
     def to_frame(self) -> Any:
         """Return one line for each condition as a pandas frame, as `Abductive.to_frame` does."""
-        return rule_frame(self.rule)
+        return rule_frame(self.rule, list(map(str, self.rule)))
 
     def plot(self, data: Any = None, ax: Any = None) -> Any:
         """Draw each condition on the scale of its feature, over the distribution of the rows `data`; return the axes.
@@ -126,9 +126,9 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
     start, deadline = time.perf_counter(), deadline_after(timeout)
     searching = deadline_after(None if timeout is None else _SEARCHING * timeout)
     cache = context.cache(instance, Stays(instance.label), timeout)
-    rows = locate_rows(context, X)
     why = abductive(cache, ordering)
-    known = widen_values(cache, why.features, ordering)
+    known = widen_values(cache, why.features, ordering)  # before the rows are read, which takes its time
+    rows = locate_rows(context, X)
     known = replace(known, clauses=known.clauses | why.clauses)
     same = Counter(row.point for row in rows if row.label == instance.label)
     others = Counter(row.point for row in rows if row.label != instance.label)

@@ -307,8 +307,8 @@ def as_plain(result: Any) -> Any:
     return None if isinstance(result, float) and math.isnan(result) else result
 
 
-def rule_frame(rule: Sequence[Condition]) -> Any:
-    """Return one line for each condition as a pandas frame."""
+def rule_frame(rule: Sequence[Condition], texts: Sequence[str]) -> Any:
+    """Return one line for each condition, with its text, as a pandas frame."""
     pd = pandas()
 
     def end(number: float | None, condition: Condition) -> Any:
@@ -325,7 +325,7 @@ def rule_frame(rule: Sequence[Condition]) -> Any:
         "ranges": ([condition.ranges or None for condition in rule], object),
         "values": ([condition.values for condition in rule], object),
         "missing": ([condition.missing for condition in rule], "boolean"),
-        "text": ([str(condition) for condition in rule], None),
+        "text": (list(texts), None),
     }
     return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
 

@@ -111,3 +111,14 @@ def test_a_category_that_reads_like_a_gap_is_not_one(capsys):
     lines = run(capsys, "explain", "people.json", "people.csv", "--where", "job = none", "--json").splitlines()
     assert lines
     assert all("none" in json.loads(line)["instance"] for line in lines)
+
+
+def test_a_gap_in_training_is_a_gap_to_be_explained(capsys):
+    """Whatever pandas reads as missing: once, ``n/a`` was a gap for training, and an unknown category afterwards."""
+    people().fillna({"job": "n/a"}).to_csv("people.csv", index=False)
+    assert "job (3 values, 9 missing)" in run(capsys, "train", "people.csv", "--trees", "7")
+    (line,) = run(capsys, "explain", "people.json", "people.csv", "--row", "11", "--json").splitlines()
+    assert json.loads(line)["instance"][2] is None
+    forest = run(capsys, "train", "people.csv", "--trees", "3", "--out", "people.skops")
+    assert "--date opened" in forest
+    assert "say so: --date opened." in run(capsys, "explain", "people.skops", "people.csv", "--row", "1", code=2)

@@ -15,6 +15,7 @@ import pytest
 
 import treeproof as tp
 from treeproof.cli import ask, codes, main, terminal
+from treeproof.questions.abductive import in_ranges
 from treeproof.questions.result import Line, Result
 from treeproof.space.wording import AS_FLOAT32
 
@@ -149,12 +150,14 @@ def test_text_card_and_terminal_say_the_same(results, monkeypatch):
         lines = [result.title] if isinstance(result, tp.Batch) else text.splitlines()  # a batch may be long
         assert repr(result) == f"<{type(result).__name__}: {' | '.join(map(str.strip, lines))}>"
         card = html.unescape(re.sub("<[^>]*>", "\n", result._repr_html_()))
+        in_card = in_ranges(result) if isinstance(result, tp.Abductive) else result
         shown = re.sub(r"\x1b\[[0-9;]*m", "", drawn(result, monkeypatch, "row 7"))
         for line, before in result.written():
             assert before + str(line) in text.splitlines()
-            assert re.sub(r"^\d+\. (?=.* instead of )", "", str(line)) in card
             if line.role != "row" and line.role != "more":  # tables have rows of their own
                 assert line.text in shown
+        for line, _ in in_card.written():
+            assert re.sub(r"^\d+\. (?=.* instead of )", "", str(line)) in card
         for part in result.parts:
             assert str(part) in text
             assert part._repr_html_() in result._repr_html_()
@@ -236,3 +239,38 @@ def test_a_result_that_does_not_say_whether_it_is_decided_cannot_be_made():
 
     with pytest.raises(TypeError, match=r"abstract .*decided"):
         Silent()
+
+
+def test_classes_are_quoted_where_they_could_be_read_as_something_else():
+    forest = tp.build_forest([tp.split("x", 0, "<0", "1")], columns=["x"], classes=["<0", "1"])
+    explainer = tp.Explainer(forest)
+    assert explainer.abductive([3]).title == '"1", because'
+    assert explainer.contrastive([3]).title == '"<0" instead of "1", if'
+    assert explainer.review([3], "x > -5").title == 'Wrong: these conditions do not force "1"'
+    named = tp.Explainer(forest, names={"1": "positive"})
+    assert named.contrastive([3]).title == '"<0" instead of positive, if'
+    assert tp.Explainer(tp.build_forest([tp.split("x", 0, 0, 1)], columns=["x"], classes=[0, 1])).abductive(
+        [3]
+    ).title == ("1, because")
+
+
+def test_a_reason_is_widened_later_as_at_once():
+    explainer = tp.Explainer(FOREST)
+    for options in ({}, {"minimum": True}, {"at_most": 1}, {"within": 0.5}):
+        later = explainer.abductive(PATIENT, **options).widened()
+        at_once = explainer.abductive(PATIENT, inflate=True, **options)
+        assert str(later) == str(at_once)
+        assert later.widened() is later
+        assert tp.check(later.certificate(), FOREST)
+    with pytest.raises(tp.UnsupportedQueryError, match="can be widened"):
+        next(iter(explainer.enumerate(PATIENT))).widened()
+
+
+def test_a_review_says_what_holds_but_for_rounding():
+    """0.4999999999 is below 0.5, and float32 reads it as 0.5."""
+    forest = tp.build_forest([tp.split("x", 0.25, 0, 1), tp.split("x", 0.5, 1, 0)], columns=["x"], classes=[0, 1])
+    found = tp.Explainer(forest).review([0.3], "x > 0.25 and x <= 0.5")
+    assert (found.holds, found.only_if) == (False, (AS_FLOAT32,))
+    assert found.title == "Wrong, but only by rounding: these conditions do not force 1"
+    assert AS_FLOAT32 in str(found)
+    assert tp.Explainer(forest).review([0.3], "x > 0.2").only_if == ()

@@ -99,7 +99,7 @@ def test_an_explanation_shows_its_conditions_the_row_and_the_statement(explainer
     ax = why.plot(iris.data)
     assert names(ax) == list(why.feature_names)
     assert ax.get_title(loc="left") == str(why).splitlines()[0]
-    assert said(ax) == why.claim
+    assert said(ax) == " ".join([why.claim, "Numbers are compared as the model reads them: as float32."])
     for condition in why.rule:
         for end in condition.bounds(condition.low, condition.high):
             assert end is None or any(end.text in text for text in texts(ax))
@@ -296,10 +296,14 @@ def test_an_overview_counts_rows_that_failed_and_those_out_of_time(explainer, ir
 
 
 def test_nothing_is_clipped_or_overlaps_side_by_side():
-    """Titles and captions wrap at the width that the layout leaves; conditions stay between the ends of their line."""
-    columns = ["a very long name of a column, as people write them", "another long name of a column, even longer"]
-    tree = tp.split(columns[0], -2.0, "yes", tp.split(columns[0], 3.0, "no", tp.split(columns[1], 1.0, "no", "yes")))
-    explainer = tp.Explainer(tp.build_forest([tree], columns=columns, classes=["no", "yes"]))
+    """Titles and captions wrap at the width that the layout leaves; conditions stay between the ends of their line.
+
+    Names and classes that are too long are shortened so that they can be told apart.
+    """
+    columns = [f"the measured value of {what}, as reported (second visit)" for what in ("width", "length")]
+    no, yes = (f"{answer}, in the opinion of the laboratory that <knows> about it" for answer in ("no", "yes"))
+    tree = tp.split(columns[0], -2.0, yes, tp.split(columns[0], 3.0, no, tp.split(columns[1], 1.0, no, yes)))
+    explainer = tp.Explainer(tp.build_forest([tree], columns=columns, classes=[no, yes]))
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
     explainer.abductive([9, 9], inflate=True).plot(ax=axes[0])
     explainer.contrastive([9, 9]).plot(ax=axes[1])
@@ -308,6 +312,10 @@ def test_nothing_is_clipped_or_overlaps_side_by_side():
     boxes = [ax.get_tightbbox() for ax in axes]
     assert boxes[0].x1 <= boxes[1].x0
     assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 for box in boxes)
+    assert names(axes[0]) == ["…width…", "…length…"]
+    legend = [text.get_text() for text in axes[1].get_legend().get_texts()]
+    assert legend[0].startswith('this row: "yes,')
+    assert legend[1].startswith('changed: "no,')
 
 
 def test_relevance_audits_and_reviews_are_drawn(explainer, iris):
@@ -507,7 +515,7 @@ def test_cards_are_safe_whatever_names_and_labels_are():
     for result in every_result(explainer, rows[0], rows, [HOSTILE]):
         card = result._repr_html_()
         page = Page(card)
-        assert set(page.tags) <= {"div", "b", "ul", "li", "code", "p"}
+        assert set(page.tags) <= {"div", "b", "ul", "li", "code", "p", "details", "summary"}
         assert {name for name, _ in page.attributes} <= {"class", "role", "aria-label", "style"}
         assert "\u202e" not in card
 
@@ -522,7 +530,8 @@ def test_cards_say_what_the_results_print_and_have_a_name(explainer, iris):
         assert all(label and label in page.text for label in labels)
         assert "<ul></ul>" not in card
         if isinstance(result, tp.Abductive | tp.Contrastive | tp.Robustness | tp.MostGeneral | tp.Review):
-            for line in str(result).splitlines():
+            shown = result.widened() if isinstance(result, tp.Abductive) and result.can_widen else result
+            for line in [*str(shown).splitlines(), *(shown.values if isinstance(shown, tp.Abductive) else ())]:
                 assert line.strip() in page.text
 
 

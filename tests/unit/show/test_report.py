@@ -34,6 +34,7 @@ from treeproof import checker
 from treeproof.cli import main
 from treeproof.model.files import save_model
 from treeproof.show.report import report as reporting
+from treeproof.space.wording import show_label
 
 pytestmark = pytest.mark.slow
 
@@ -438,8 +439,10 @@ def test_whatever_people_wrote_is_text(tmp_path, monkeypatch, gone):
     assert "<script" not in page.text
     assert "\u202e" not in page.text
     visible = HOSTILE.replace("\u202e", " ").strip()
-    for start in ("T", "c", "n", "red", "no", "treeproof "):
+    for start in ("T", "c", "n", "treeproof "):
         assert page.says(f"{start}{visible}")
+    for start in ("red", "no"):  # values and classes are quoted
+        assert page.says(show_label(f"{start}{HOSTILE}"))
     assert page.says("d<b>&.csv")
     assert ("<svg" in page.text) != gone
     assert page.says("This page has no pictures. Pictures need matplotlib: pip install 'treeproof[plot]'.") == gone
