@@ -228,6 +228,7 @@ class Alters(ABC):
         witness: Refuted,
         deadline: float | None,
         cancel: Cancel | None = None,
+        unasked: frozenset[int] = frozenset(),
     ) -> Alteration:
         """Return what `treeproof.search.minimal.contrastive` finds by single questions about the claim at `point`.
 
