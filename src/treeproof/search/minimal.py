@@ -144,10 +144,10 @@ def _altered(
     for feature in order:
         if feature not in freed:
             continue
-        answer = _put_back(cache, witness, feature)
-        if answer is None and feature in unasked and not cache.forest.band:
+        without = _put_back(cache, witness, feature)
+        if without is None and feature in unasked and not cache.forest.band:
             continue
-        answer = answer or cache.ask(cache.features - freed | {feature})
+        answer = without or cache.ask(cache.features - freed | {feature})
         if isinstance(answer, Unknown):
             return Change(cache.differences(witness), witness, "sound")
         if isinstance(answer, Refuted):

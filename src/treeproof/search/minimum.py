@@ -12,7 +12,7 @@ filled up with features that occurred often, as long as it would still be a bett
 those that occurred least in earlier sets, so that few features do not meet many of them. It need not be minimal to
 count: whatever changes the label has to be met. So features that the search for hitting sets has excluded already
 stay in it unless its witness does without them; a proof that they must would cost more than it closes. (Proofs for all
-took 2 to 3 times the time on texture and karhunen, and 5 times until the same bound on wpbc.) Now and then more sets are
+took up to three times the time on texture, and five times until the same bound on wpbc.) Now and then more sets are
 learned that share no feature with it or the hitting set, until what was gathered suffices: that is shrunk to a
 candidate.
 
