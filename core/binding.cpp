@@ -311,10 +311,11 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
 
 Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
                           const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                          const std::vector<Cell>& witness, double seconds, const Cancel* cancel) {
+                          const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness, double seconds,
+                          const Cancel* cancel) {
   const Forest& forest = core.forest();
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size() ||
-      witness.size() != point.size())
+      unasked.size() != point.size() || witness.size() != point.size())
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Change found;
@@ -322,7 +323,7 @@ Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
-    found = change_features(*searcher, forest, point, claim, order, start, witness, [&] { return stopper(); });
+    found = change_features(*searcher, forest, point, claim, order, start, unasked, witness, [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
   return found;
@@ -418,8 +419,8 @@ NB_MODULE(_core, module) {
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features that keep the label while the others stay in a box.")
-      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
-           "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
+      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "unasked"_a,
+           "witness"_a, "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "The widest box around one that keeps the label.");
   nb::class_<HittingSets>(module, "HittingSets")

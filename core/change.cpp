@@ -6,10 +6,24 @@
 #include "clauses.hpp"
 
 namespace treeproof {
+namespace {
+
+// Whether sums of scores alone, outside the rounding band, show that a point violates the claim.
+bool violates_surely(const Forest& forest, Claim claim, const std::vector<Cell>& point) {
+  if (forest.band == 0) return claim.violated_by(forest.label(point));
+  if (claim.kind != ClaimKind::stays) return false;
+  const std::vector<std::int64_t> sums = forest.total_scores(point);
+  for (int k = 0; k < forest.n_classes; ++k)
+    if (k != claim.label && sums[k] - sums[claim.label] >= forest.least(k, claim.label) + forest.band) return true;
+  return false;
+}
+
+}  // namespace
 
 Change change_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
                        const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                       const std::vector<Cell>& witness, const Poll& must_stop) {
+                       const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness,
+                       const Poll& must_stop) {
   Change result;
   result.freed = start;
   result.witness = witness;
@@ -21,11 +35,9 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
   // Whether the witness with a feature put back is one too. Sums closer than rounding would go unnoticed.
   const auto does_without = [&](std::int32_t f) {
     if (result.witness[f] == point[f]) return true;
-    if (forest.band != 0) return false;
     const Cell now = std::exchange(result.witness[f], point[f]);
-    const int label = forest.label(result.witness);
-    if (claim.violated_by(label) && keeps_clauses(forest, result.witness)) {
-      result.label = label;
+    if (violates_surely(forest, claim, result.witness) && keeps_clauses(forest, result.witness)) {
+      result.label = forest.label(result.witness);
       return true;
     }
     result.witness[f] = now;
@@ -38,6 +50,10 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
     if (does_without(f)) {
       ++result.tally.remembered;
       result.freed[f] = 0;
+      continue;
+    }
+    if (unasked[f]) {
+      box.free(forest, f);
       continue;
     }
     const auto began = std::chrono::steady_clock::now();
@@ -58,6 +74,8 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
       return result;
     }
   }
+  for (int g = 0; g < forest.n_features; ++g)  // a later witness may do without a feature that was not asked about
+    if (unasked[g] && result.witness[g] == point[g]) result.freed[g] = 0;
   return result;
 }
 

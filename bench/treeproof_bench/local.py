@@ -1,6 +1,6 @@
 """How short reasons get when they are local: lengths, radii and times.
 
-``python -m treeproof_bench.local [--data DIR] [--instances 8] [--rows 50000] [--part boosted,forests]``
+``python -m treeproof_bench.local [--data DIR] [--instances 5] [--rows 50000] [--part boosted,forests]``
 
 ``boosted``: XGBoost and LightGBM of 300 and 1000 trees on a made-up population of 40 features (`population.draw`).
 ``forests``: the 32 forests of the paper's Table 1, majority vote; it needs ``--data``.
@@ -104,12 +104,12 @@ PARTS = {"boosted": boosted, "forests": forests}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(instances=8, repeats=1)
+    parser.set_defaults(instances=5, repeats=1)
     parser.add_argument("--data", type=Path, help="folder with the datasets and table1.csv")
     parser.add_argument("--dataset", nargs="+", help="datasets, by default all")
     parser.add_argument("--rows", type=int, default=50_000, help="rows to train on")
     parser.add_argument("--trees", type=int, nargs="+", default=[300, 1000], help="trees of boosted models")
-    parser.add_argument("--timeout", type=float, default=10.0, help="seconds for one explanation")
+    parser.add_argument("--timeout", type=float, default=5.0, help="seconds for one explanation")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

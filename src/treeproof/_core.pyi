@@ -112,6 +112,7 @@ class Forest:
         label: int,
         order: list[int],
         start: list[int],
+        unasked: list[int],
         witness: list[int],
         seconds: float,
         cancel: Cancel | None,

@@ -294,7 +294,11 @@ def test_the_dual_of_deletion_is_that_of_single_questions(name, vote):
             again = oracle.alter(point, claim, order[::-1], expected, found.witness, None)
             assert (again.features, again.minimal) == (expected, True)
             late = oracle.alter(point, claim, order, everything, witness, time.monotonic() - 1)
-            for each in (found, again, late):
+            unasked = frozenset(order[::2])
+            loose = oracle.alter(point, claim, order, everything, witness, None, None, unasked)
+            for f in loose.features - unasked:
+                assert isinstance(cache.ask(everything - loose.features | {f}), Entailed)
+            for each in (found, again, late, loose):
                 assert cache.differences(each.witness) <= each.features
                 assert forest.allows(each.witness.witness)
                 assert forest.label(each.witness.witness) == each.witness.label

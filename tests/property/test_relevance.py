@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from families import families, random_case
+from treeproof.search import relevance
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
@@ -91,3 +92,17 @@ def test_every_oracle_says_the_same(vote):
             grades = [(entry.grade, entry.explanation) for entry in relevance.grades]
             found.append((grades, attribution.counts, sequence))
         assert all(other == found[0] for other in found)
+
+
+def test_single_features_are_decided_where_they_can_help_a_rival(monkeypatch):
+    monkeypatch.setattr(relevance, "_PATIENCE", 0)  # after the first explanation, for all features that are unknown
+    looked_at = []
+    search = relevance._with_target
+    monkeypatch.setattr(relevance, "_with_target", lambda *args: looked_at.append(search(*args)) or looked_at[-1])
+    for seed in range(40):
+        explainer, row = random_case(seed, "majority")
+        result = explainer.relevance(row)
+        assert result.status == "complete"
+        check(explainer, row, result)
+    assert any(found is None for found in looked_at)
+    assert any(found is not None for found in looked_at)

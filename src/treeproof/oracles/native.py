@@ -207,11 +207,19 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         witness: Refuted,
         deadline: float | None,
         cancel: Cancel | None = None,
+        unasked: frozenset[int] = frozenset(),
     ) -> Alteration:
         """Return the features that are left, with the whole loop inside the core."""
-        stays, freed = isinstance(claim, Stays), [int(f in start) for f in range(self._forest.n_features)]
         found = self._core.change_features(
-            list(point), stays, claim.label, list(order), freed, list(witness.witness), seconds_left(deadline), cancel
+            list(point),
+            isinstance(claim, Stays),
+            claim.label,
+            list(order),
+            [int(f in start) for f in range(self._forest.n_features)],
+            [int(f in unasked) for f in range(self._forest.n_features)],
+            list(witness.witness),
+            seconds_left(deadline),
+            cancel,
         )
         last = Refuted(tuple(found.witness), found.label)
         return Alteration(frozenset(found.features), last, found.minimal, found.tally)

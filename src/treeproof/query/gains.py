@@ -1,4 +1,4 @@
-"""How far each feature, changed alone, brings a rival of a point's label forward: exact, by one pass over the trees.
+"""How far each feature brings a rival of a point's label forward, and where: exact, by passes over the trees.
 
 Why deletion in the order of these gains, ``order="row"``, is not the default: on the paper's 32 forests, five rows
 each, it gives lengths 0.96 of those by importance in the geometric mean (0.85 to 0.92 on texture, wpbc, pendigits,
@@ -15,6 +15,52 @@ import numpy as np
 from treeproof.model.columns import LEAF
 from treeproof.query.cells import CellForest
 from treeproof.space.domains import Cells
+
+
+def gaining_regions(
+    forest: CellForest, point: Cells, label: int, target: int, most: int
+) -> list[dict[int, int]] | None:
+    """Return where a change of one feature can help a rival of the label: boxes, one for each pair of leaves of a tree.
+
+    A box has the cells of some features, as bits of a number; among them the cells to which the target changes. At a
+    point in none of them, putting the target back to its cell of `point` lets no rival lose anything on the label, in
+    any tree. None if there are more than `most` boxes.
+    """
+    feature, cut, left, right = forest.source_lists
+    found: list[dict[int, int]] = []
+
+    def has_target(node: int) -> bool:
+        f = feature[node]
+        return f == target or (f != LEAF and (has_target(left[node]) or has_target(right[node])))
+
+    def compare(own: int, other: int, box: dict[int, int]) -> None:
+        """Walk from two nodes of a tree: one with the target as it was, the other with it changed."""
+        if len(found) > most or (own == other and not has_target(own)):
+            return
+        node = own if feature[own] != LEAF else other
+        if (f := feature[node]) == LEAF:
+            gain = forest.scores[other] - forest.scores[own]
+            if any(gain[k] > gain[label] for k in range(forest.n_classes)):
+                found.append(box)
+            return
+        lefts = forest.left_mask(f, cut[node])
+        for child, cells in ((left[node], lefts), (right[node], ~lefts)):
+            inside = box.get(f, (1 << forest.n_cells[f]) - 1) & cells
+            if f != target:
+                if inside:
+                    narrower = {**box, f: inside}
+                    compare(child if node == own else own, child if node == other else other, narrower)
+            elif node == other:
+                home = own if node != own else left[node] if lefts >> point[f] & 1 else right[node]
+                if inside:
+                    compare(home, child, {**box, f: inside})
+            elif cells >> point[f] & 1:
+                compare(child, other, box)
+
+    start = {target: ((1 << forest.n_cells[target]) - 1) & ~(1 << point[target])}
+    for root in forest.source.roots.tolist():
+        compare(root, root, start)
+    return found if len(found) <= most else None
 
 
 def largest_gains(forest: CellForest, point: Cells, label: int) -> list[int]:

@@ -228,10 +228,11 @@ class Alters(ABC):
         witness: Refuted,
         deadline: float | None,
         cancel: Cancel | None = None,
+        unasked: frozenset[int] = frozenset(),
     ) -> Alteration:
         """Return what `treeproof.search.minimal.contrastive` finds by single questions about the claim at `point`.
 
-        Another thread may stop it early by `cancel`, as a deadline would.
+        Features of `unasked` need not be asked about. Another thread may stop it by `cancel`, as a deadline would.
         """
 
 

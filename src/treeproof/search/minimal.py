@@ -113,32 +113,47 @@ def _clauses_used(cache: Cache, features: frozenset[int]) -> frozenset[int]:
     return answer.clauses if isinstance(answer, Entailed) else frozenset(range(len(cache.forest.clauses)))
 
 
-def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
+def contrastive(
+    cache: Cache,
+    order: Sequence[int],
+    witness: Refuted,
+    start: frozenset[int] | None = None,
+    unasked: frozenset[int] = frozenset(),
+) -> Change:
     """Return a subset-minimal set of features that, when freed, refutes the claim.
 
-    `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
+    `start` is a set that is known to refute it when freed, by default all features; `witness` shows that. Features of
+    `unasked` are not worth a question: they go only where a witness at hand does without. Then the set is minimal in
+    the others alone, and which one it is depends on the oracle.
     """
-    found = _altered(cache, order, witness, cache.features if start is None else start)
+    found = _altered(cache, order, witness, cache.features if start is None else start, unasked)
     if cache.forest.label(found.witness.witness) != found.witness.label:
         raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
     return found
 
 
-def _altered(cache: Cache, order: Sequence[int], witness: Refuted, freed: frozenset[int]) -> Change:
+def _altered(
+    cache: Cache, order: Sequence[int], witness: Refuted, freed: frozenset[int], unasked: frozenset[int]
+) -> Change:
     if isinstance(cache.oracle, Alters) and not (cache.limited or cache.units.groups):
-        found = cache.oracle.alter(cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel)
+        found = cache.oracle.alter(
+            cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel, unasked
+        )
         cache.tally.add(found.tally)
         return Change(found.features, found.witness, "minimal" if found.minimal else "sound")
     for feature in order:
         if feature not in freed:
             continue
-        answer = _put_back(cache, witness, feature) or cache.ask(cache.features - freed | {feature})
+        without = _put_back(cache, witness, feature)
+        if without is None and feature in unasked and not cache.forest.band:
+            continue
+        answer = without or cache.ask(cache.features - freed | {feature})
         if isinstance(answer, Unknown):
             return Change(cache.differences(witness), witness, "sound")
         if isinstance(answer, Refuted):
             witness = answer
             freed -= {feature}
-    return Change(freed, witness, "minimal")
+    return Change(freed - (unasked - cache.differences(witness)), witness, "minimal")
 
 
 def _put_back(cache: Cache, witness: Refuted, unit: int) -> Refuted | None:
