@@ -28,7 +28,7 @@ from treeproof.search.minimal import Sufficient, abductive, contrastive
 from treeproof.space.domains import Domain
 
 _PATIENCE = 200  # explanations that show nothing new, before features are looked at one by one
-_EFFORT = 200  # sets that are tried for each of them at first; twice as many the next time
+_EFFORT = 1000  # sets that are tried for each of them at first; twice as many the next time
 _MOST_REGIONS = 500  # of a feature that is looked at; one with more turns up sooner or later
 
 
