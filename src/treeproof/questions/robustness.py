@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError, InternalError, UnsupportedQueryError, require_one_of
+from treeproof.errors import InternalError, UnsupportedQueryError, require_one_of
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin
