@@ -18,7 +18,8 @@ A deadline is not an error: it is a status of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 
@@ -90,10 +91,33 @@ def require_mapping(parameter: str, given: Any, what: str) -> None:
         raise InputError(f"The {parameter!r} parameter must be a mapping of {what}. Got {given!r} instead.")
 
 
+def require_path(parameter: str, given: Any) -> None:
+    """Raise InputError unless a parameter is the path of a file: text, or an object such as a Path."""
+    if not isinstance(given, str | os.PathLike) or "\0" in str(given):
+        raise InputError(f"The {parameter!r} parameter must be a path: text, or a Path. Got {given!r} instead.")
+
+
+def require_one_of(parameter: str, given: Any, known: Sequence[Any]) -> None:
+    """Raise InputError unless a parameter is one of the known texts, or None if that is known."""
+    if not (given is None or isinstance(given, str)) or given not in known:  # an array would be compared piece by piece
+        choices = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+        raise InputError(f"The {parameter!r} parameter must be {choices}. Got {given!r} instead.")
+
+
 def require_list(parameter: str, given: Any, what: str) -> None:
     """Raise InputError unless a parameter is a collection of several things, not a text."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise InputError(f"The {parameter!r} parameter must be a list of {what}. Got {given!r} instead.")
+
+
+def is_list(given: Any) -> bool:
+    """Return whether something is a collection of several things, not a text.
+
+    >>> is_list(["a"]), is_list("a"), is_list(5)
+    (True, False, False)
+    """
+    scalar = isinstance(given, str | bytes) or getattr(given, "shape", None) == ()  # an array of no dimension
+    return isinstance(given, Iterable) and not scalar
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

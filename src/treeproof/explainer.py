@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean
+from treeproof.errors import InputError, did_you_mean, require_one_of
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
@@ -173,8 +173,7 @@ class Explainer:
             written = read_declarations(constraints)
             kinds, constraints = {**written.kinds, **(kinds or {})}, written.constraints
         forest = dated(forest, kinds)
-        if domain not in ("all", "observed"):
-            raise InputError(f"The 'domain' parameter must be 'all' or 'observed'. Got {domain!r} instead.")
+        require_one_of("domain", domain, ("all", "observed"))
         if domain == "observed" and data is None:
             raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
         if data is not None:
@@ -483,8 +482,7 @@ class Explainer:
         >>> [len(why.features) for why in tp.Explainer(forest).batch([patient, [0, 1, 0, 80]], n_jobs=2)]
         [2, 1]
         """
-        if kind not in ("abductive", "contrastive"):
-            raise InputError(f"The 'kind' parameter must be 'abductive' or 'contrastive'. Got {kind!r} instead.")
+        require_one_of("kind", kind, ("abductive", "contrastive"))
         make: Callable[..., Callable[..., Result]] = self._why if kind == "abductive" else self._what_if
         known = inspect.signature(make).parameters
         for option in options:

@@ -335,12 +335,16 @@ class Judge:
         return found
 
     def _reason(self, checked: Any) -> list[str]:
-        match = re.fullmatch(r"(.*?) (forces?|rules? out) the label (.*)", checked.text.split("; ")[0])
+        claim = checked.text.split("; ")[0]
+        if (" the ranges around the instance" in claim) != bool(checked.around):
+            raise NotUnderstoodError(checked.text)
+        claim = claim.replace(" in the ranges around the instance has ", " has ").partition(" as long as ")[0]
+        claim = re.sub("^every input has the", "no feature at all forces the", claim)
+        claim = re.sub("^no input has the", "no feature at all rules out the", claim)
+        match = re.fullmatch(r"(.*?) (forces?|rules? out) the label (.*)", claim)
         if not match:
             raise NotUnderstoodError(checked.text)
-        label = match[3].partition(" as long as ")[0]
-        if (" as long as " in match[3]) != bool(checked.around):
-            raise NotUnderstoodError(checked.text)
+        label = match[3]
         conditions = {self._subject(line): self._condition(line) for line in checked.conditions}
         as_written = {self._subject(line): self._condition(line, as_written=True) for line in checked.conditions}
         chosen = self._named(match[1])
@@ -362,7 +366,7 @@ class Judge:
         for part in checked.text.split("; ")[1:]:
             if part in ("it cannot be dropped", "none of them can be dropped"):
                 problems += [f"{u} can be dropped" for u in chosen if not self._needed(u, conditions, wrong)]
-            elif part.startswith(("its condition cannot be widened", "no condition can be widened")):
+            elif part.startswith(("no range can be extended", "no value can be added")):
                 problems += self._widened(conditions, wrong, part)
             else:
                 problems += self._cheaper(part, chosen, lambda units: not (self._kept(units) & wrong).any())

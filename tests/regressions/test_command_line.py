@@ -153,3 +153,14 @@ def test_a_million_tries_stop_at_the_deadline():
     forest, patient = tp.examples.heart_disease()
     found = tp.Explainer(forest).abductive(patient, tries=10**12, timeout=0.05)
     assert found.status == "minimal"
+
+
+def test_labels_do_not_control_a_terminal_that_prints_a_result():
+    forest = tp.build_forest(
+        [tp.split("a", 0.5, "no", "y\x1b]0;x\x07\u202e\nz")], columns=["a"], classes=["no", "y\x1b]0;x\x07\u202e\nz"]
+    )
+    explainer = tp.Explainer(forest)
+    for result in (explainer.abductive([1]), explainer.contrastive([0]), explainer.audit([[1]], ["a"])):
+        for text in (str(result), repr(result)):
+            assert text.replace("\n", "").isprintable()
+            assert "y\\u{1b}]0;x" in text or "audit" in type(result).__name__.lower()

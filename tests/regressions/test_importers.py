@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import warnings
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from treeproof.errors import InputError, UnsupportedModelError
+from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
+from treeproof.model.files import load_model
 from treeproof.model.importers import import_model
 
 
@@ -42,3 +44,19 @@ def test_a_forest_without_trees_is_refused_by_name():
     model.estimators_ = []
     with pytest.raises(UnsupportedModelError, match="at least one tree"):
         import_model(model)
+
+
+def test_a_model_that_lacks_an_attribute_is_refused_with_a_sentence():
+    model = RandomForestClassifier(2).fit([[0.0], [1.0]], [0, 1])
+    del model.estimators_[0].n_outputs_, model.n_outputs_
+    with pytest.raises(UnsupportedModelError, match="RandomForestClassifier is not as its library makes it: Attr"):
+        import_model(model)
+
+
+def test_a_file_at_which_catboost_crashes_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("catboost")
+    crashed = subprocess.CompletedProcess([], -11)
+    monkeypatch.setattr("treeproof.model.importers.catboost.subprocess.run", lambda *_, **__: crashed)
+    (tmp_path / "model.cbm").write_bytes(b"CBM1")
+    with pytest.raises(ForestFormatError, match=r"model\.cbm cannot be read.*CatBoost crashes \(SIGSEGV\)"):
+        load_model(tmp_path / "model.cbm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import treeproof as tp
@@ -45,3 +46,47 @@ def test_what_is_saved_and_built():
     for given in ({"trees": 5, "columns": ["a"]}, {"trees": [tp.leaf("x")], "columns": 5}):
         with pytest.raises(tp.InputError, match="must be a list of"):
             tp.build_forest(**given, classes=["x"])
+
+
+MANY = np.zeros(2)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "ask"),
+    [
+        ("order", lambda: explainer.abductive(patient, order=MANY)),
+        ("norm", lambda: explainer.robustness(patient, norm=MANY)),
+        ("distance", lambda: explainer.contrastive(patient, distance=MANY)),
+        ("kind", lambda: explainer.batch([patient], kind=MANY)),
+        ("format", lambda: explainer.encode(patient, format=MANY)),
+        ("domain", lambda: tp.Explainer(forest, domain=MANY)),
+        ("oracle", lambda: tp.Explainer(forest, oracle={})),
+        ("vote", lambda: tp.Explainer(forest, vote=MANY)),
+        ("names", lambda: tp.Explainer(forest, names=MANY)),
+        ("sums", lambda: tp.build_forest(["x"], columns=["a"], classes=["x"], sums=5)),
+        ("classes", lambda: tp.build_forest(["x"], columns=["a"], classes=5)),
+        ("trees", lambda: tp.build_forest(np.array("x"), columns=["a"], classes=["x"])),
+        ("path", lambda: tp.load_forest(5)),
+        ("path", lambda: tp.load_model("\0.json")),
+        ("path", lambda: tp.save_forest(forest, None)),
+        ("out", lambda: tp.report(explainer, [patient], 5)),
+        ("certificates", lambda: tp.report(explainer, [patient], "page.html", certificates=5)),
+    ],
+)
+def test_what_is_none_of_the_choices_is_named(parameter, ask):
+    with pytest.raises(tp.InputError, match=rf"The '{parameter}' parameter must (be|map) .* Got"):
+        ask()
+
+
+def test_tables_and_conditions():
+    for given in (np.array(1), {"a": 1}, {1, 2}):
+        with pytest.raises(tp.InputError, match="Rows must form a table"):
+            explainer.coverage(explainer.abductive(patient), given)
+    with pytest.raises(tp.InputError, match="A condition must have a name"):
+        tp.Condition(5)
+    with pytest.raises(tp.InputError, match="A condition must have a name"):
+        tp.Condition("a", low="1")
+    with pytest.raises(tp.InputError, match="must be a tuple"):
+        tp.Condition("a", values="red")
+    with pytest.raises(tp.InputError, match="Classes must be texts or numbers"):
+        tp.build_forest(["x"], columns=["a"], classes=["x", {}])

@@ -113,13 +113,17 @@ def build_forest(
     >>> forest.predict([["red", 50], ["green", 50]]).tolist()
     ['stop', 'go']
     """
-    for parameter, given in (("trees", trees), ("columns", columns)):
+    for parameter, given in (("trees", trees), ("columns", columns), ("classes", classes)):
         require_list(parameter, given, parameter)
+    if sums is not None and not isinstance(sums, Sums):
+        raise InputError(f"The 'sums' parameter must be None or a Sums. Got {sums!r} instead.")
     all_columns = tuple(Column(column) if isinstance(column, str) else column for column in columns)
     for column in all_columns:
         if not isinstance(column, Column):
             raise InputError(f"A column must be a name or a Column. Got {column!r}.")
     labels = _labels(classes)
+    if not all(isinstance(label, str | int | float | np.generic) for label in labels.tolist()):
+        raise InputError(f"Classes must be texts or numbers. Got {list(classes)!r}.")
     n_sums = len(labels) if sums is None or sums.cuts is None else 1
     writer = _Writer(all_columns, labels.tolist(), n_sums)
     for tree in trees:

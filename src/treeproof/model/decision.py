@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from treeproof.errors import InputError
+from treeproof.errors import require_one_of
 from treeproof.model.floats import FLOATS, FloatName, Floats
 
 Vote = Literal["majority", "mean", "sum"]
@@ -112,5 +112,4 @@ def _negative(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 def check_vote(vote: Any) -> None:
     """Raise InputError unless this is a vote of classification trees."""
-    if vote not in ("majority", "mean"):
-        raise InputError(f"The 'vote' parameter must be 'majority' or 'mean'. Got {vote!r} instead.")
+    require_one_of("vote", vote, ("majority", "mean"))

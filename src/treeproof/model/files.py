@@ -17,7 +17,14 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import ForestFormatError, InputError, MissingExtraError, TreeproofError, UnsafeFileError
+from treeproof.errors import (
+    ForestFormatError,
+    InputError,
+    MissingExtraError,
+    TreeproofError,
+    UnsafeFileError,
+    require_path,
+)
 from treeproof.model.columns import Column, Gap, Missing
 from treeproof.model.decision import Member, Sums
 from treeproof.model.forest import Forest
@@ -219,6 +226,7 @@ def load_forest(path: str | os.PathLike[str]) -> Forest:
     ...     load_forest(path) == forest
     True
     """
+    require_path("path", path)
     text = _read_text(path)
     with _naming_file(path):
         return forest_from_json(text)
@@ -265,6 +273,7 @@ def load_model(path: str | os.PathLike[str], *, trust: bool = False, max_mb: flo
     ...     tp.load_model(f"{folder}/heart.json")
     Forest(3 trees, 17 nodes, 4 columns, 2 classes, majority vote)
     """
+    require_path("path", path)
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         text = _read_text(path)
@@ -332,6 +341,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file atomically: it appears complete or not at all, even when interrupted or out of space."""
+    require_path("path", path)
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

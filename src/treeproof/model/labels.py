@@ -64,7 +64,7 @@ def name_labels(labels: Sequence[Label], names: Mapping[Any, str] | None) -> lis
 
     A label of `names` may also be given as text, as in JSON.
     """
-    if not names:
+    if names is None:
         return list(labels)
     if not isinstance(names, Mapping) or not all(isinstance(name, str) and name.strip() for name in names.values()):
         raise InputError(

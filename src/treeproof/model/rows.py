@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -78,7 +78,7 @@ def by_number(X: Any) -> tuple[int, Callable[[int], Any]]:
     """
     if hasattr(X, "toarray"):  # a sparse matrix
         X = X.toarray()
-    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+    if isinstance(X, str | bytes | Mapping | Set) or not hasattr(X, "__len__") or getattr(X, "shape", None) == ():
         raise InputError(f"Rows must form a table. Got {type(X).__name__}.")
     if hasattr(X, "iloc"):
         return len(X), lambda i: X.iloc[[i]]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, require_one_of
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Oracle
 
@@ -31,8 +31,7 @@ def _class(name: str) -> Callable[..., Oracle]:
 
 def make_oracle(name: str, forest: CellForest, **options: Any) -> Oracle:
     """Return the named oracle for a forest; `options` are its own."""
-    if name not in ORACLES:
-        raise InputError(f"The 'oracle' parameter must be one of {tuple(ORACLES)}. Got {name!r} instead.")
+    require_one_of("oracle", name, tuple(ORACLES))
     known = options_of(name)
     for option in options:
         if option not in known:
@@ -49,4 +48,4 @@ def options_of(name: str) -> list[str]:
     >>> options_of("native")
     ['tabulate']
     """
-    return list(inspect.signature(_class(name)).parameters)[1:] if name in ORACLES else []
+    return list(inspect.signature(_class(name)).parameters)[1:] if isinstance(name, str) and name in ORACLES else []

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, InternalError
+from treeproof.errors import InputError, InternalError, is_list, require_one_of
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.model.frames import Form, Origin, plain_name, row_label, row_labels
@@ -124,7 +124,7 @@ class Context:
 
     def features(self, features: Iterable[str | int]) -> list[int]:
         """Return the indices of features given by name or index; a group's name stands for its features."""
-        if isinstance(features, str) or not isinstance(features, Iterable):
+        if not is_list(features):
             got = f"the string {features!r}" if isinstance(features, str) else repr(features)
             raise InputError(f"Features must be a list of names or indices. Got {got}.")
         groups = self.units.groups
@@ -181,6 +181,7 @@ class Context:
 
         A group is as important as its features together. The order ``"row"`` needs the instance.
         """
+        require_one_of("order", order, ("importance", "row", "index"))
         if order == "importance":
             ordering = self._by_importance
         elif order == "row":
@@ -188,10 +189,8 @@ class Context:
             gains = largest_gains(self.cells, instance.point, instance.label)
             members = self.units.members
             ordering = sorted(self._by_importance, key=lambda unit: max(gains[f] for f in members[unit]))
-        elif order == "index":
-            ordering = sorted(self.units.everything)
         else:
-            raise InputError(f"The 'order' parameter must be 'importance', 'row' or 'index'. Got {order!r} instead.")
+            ordering = sorted(self.units.everything)
         last = list(dict.fromkeys(self.units.of[f] for f in self.features(prefer)))
         if not last:
             return ordering

@@ -356,7 +356,7 @@ def make_plan(
             "'tries' must not be combined with minimum=True, which looks for the smallest set. Leave one out."
         )
 
-    of_all = None if order == "row" else context.order(order, preferred, None)
+    of_all = None if isinstance(order, str) and order == "row" else context.order(order, preferred, None)
 
     def orders(instance: Instance) -> Orders:
         first = of_all or context.order(order, preferred, instance)

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from treeproof.errors import InputError, InternalError
+from treeproof.errors import InputError, InternalError, require_one_of
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import as_float
 from treeproof.model.frames import Origin
@@ -284,8 +284,7 @@ def _certify(
 
 
 def _check_distance(distance: Any) -> None:
-    if distance not in ("l1", None):
-        raise InputError(f"The 'distance' parameter must be 'l1' or None. Got {distance!r} instead.")
+    require_one_of("distance", distance, ("l1", None))
 
 
 def _cache(context: Context, moves: Moves, target: Any, timeout: float | None, cancel: Cancel | None = None) -> Cache:

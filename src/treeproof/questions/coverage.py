@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, is_list
 from treeproof.model.rows import as_rows
 from treeproof.query.context import Context, Instance
 from treeproof.questions.result import Result
@@ -56,7 +55,7 @@ class Coverage(Result):
 def count_covered(context: Context, rule: Any, X: Any) -> Coverage:
     """Count the rows that satisfy a rule: a result that has one, or conditions, as text or as `Condition`."""
     conditions = getattr(rule, "rule", rule)
-    if isinstance(conditions, Iterable) and not isinstance(conditions, str):
+    if is_list(conditions):
         conditions = list(conditions)
     region = Region(context.space, read_conditions(context.space, conditions, None))
     instances = locate_rows(context, X)

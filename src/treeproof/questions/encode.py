@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from treeproof.errors import InputError
+from treeproof.errors import require_one_of
 from treeproof.oracles import make_oracle
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Query, fix
@@ -21,6 +21,7 @@ def encode(
     options: Mapping[str, Any],
 ) -> str:
     """Return a formula that is satisfiable iff the label can change while these features keep their values."""
+    require_one_of("format", format, ("dimacs", "smtlib"))
     space = context.space
     fixed = range(space.n_features) if features is None else context.features(features)
     query = Query(fix(context.cells, instance.point, fixed), context.claim(instance, target))
@@ -34,10 +35,8 @@ def encode(
         sat = make_oracle("sat", context.cells, **options)
         assert isinstance(sat, SatOracle)
         return to_dimacs(sat, query, space.names, describe)
-    if format == "smtlib":
-        from treeproof.oracles.smt import SmtOracle, to_smtlib
+    from treeproof.oracles.smt import SmtOracle, to_smtlib
 
-        smt = make_oracle("smt", context.cells, **options)
-        assert isinstance(smt, SmtOracle)
-        return to_smtlib(smt, query, space.names, describe)
-    raise InputError(f"The 'format' parameter must be 'dimacs' or 'smtlib'. Got {format!r} instead.")
+    smt = make_oracle("smt", context.cells, **options)
+    assert isinstance(smt, SmtOracle)
+    return to_smtlib(smt, query, space.names, describe)

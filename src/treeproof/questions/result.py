@@ -23,6 +23,7 @@ from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.space.conditions import Condition, remarks
 from treeproof.space.features import Feature, NumericFeature
+from treeproof.space.wording import one_line
 
 if TYPE_CHECKING:
     from treeproof.questions.abductive import Abductive
@@ -151,10 +152,10 @@ class Result(ABC):
             yield line, self.indent if line.is_item else ""
 
     def __str__(self) -> str:
-        return "\n".join(f"{before}{line}" for line, before in self.written())
+        return "\n".join(f"{before}{one_line(str(line))}" for line, before in self.written())
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {' | '.join(str(line).strip() for line, _ in self.written())}>"
+        return f"<{type(self).__name__}: {' | '.join(one_line(str(line)).strip() for line, _ in self.written())}>"
 
     def _repr_html_(self) -> str:
         from treeproof.show.card import notebook_card

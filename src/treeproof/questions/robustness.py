@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError, InternalError, UnsupportedQueryError
+from treeproof.errors import InternalError, UnsupportedQueryError, require_one_of
 from treeproof.model.columns import Label, Value
 from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin
@@ -35,8 +35,7 @@ def measure(
     context: Context, moves: Moves, norm: NormName, target: Any, ordering: list[int], timeout: float | None
 ) -> Robustness:
     """Return the distance of the nearest input with another label, or bounds on it if timed out."""
-    if norm not in tuple(NORMS):
-        raise InputError(f"The 'norm' parameter must be one of {tuple(NORMS)}. Got {norm!r} instead.")
+    require_one_of("norm", norm, tuple(NORMS))
     by = NORMS[norm]
     start = time.perf_counter()
     cache = context.plain.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)

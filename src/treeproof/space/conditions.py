@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Real
 
+from treeproof.errors import InputError
 from treeproof.model.columns import Label
 from treeproof.model.floats import FLOATS, FloatName
 from treeproof.space.wording import (
@@ -55,6 +57,13 @@ class Condition:
     others: tuple[Label | None, ...] = ()
     whole: bool = False
     near: float | None = None
+
+    def __post_init__(self) -> None:
+        numbers = [self.low, self.high, self.near, *(end for ends in self.ranges for end in ends)]
+        if not isinstance(self.name, str) or not all(n is None or isinstance(n, Real) for n in numbers):
+            raise InputError(f"A condition must have a name, and numbers as ends. Got {self.name!r} and {numbers}.")
+        if self.values is not None and not isinstance(self.values, tuple):
+            raise InputError(f"The values of a condition must be a tuple. Got {self.values!r}.")
 
     def __repr__(self) -> str:
         return f"<Condition: {self}>"

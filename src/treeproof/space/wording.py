@@ -178,6 +178,15 @@ def show_name(name: str) -> str:
     return name if name.isprintable() else "`" + escaped(name, "`") + "`"
 
 
+def one_line(text: str) -> str:
+    r"""Return a text with unprintable characters escaped: a label may have any, also some that act on a terminal.
+
+    >>> one_line("a\x1b[2Jb")
+    'a\\u{1b}[2Jb'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+
+
 def equals(name: str, value: str) -> str:
     """Return that a feature has a value, given as text, in words.
 

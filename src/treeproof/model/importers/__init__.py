@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Literal
 
 import numpy.typing as npt
 
-from treeproof.errors import InputError, UnsupportedModelError
+from treeproof.errors import InputError, TreeproofError, UnsupportedModelError
 from treeproof.model.decision import Vote, check_vote
 from treeproof.model.forest import Forest
 from treeproof.model.importers.hints import hint
@@ -70,8 +71,9 @@ def import_model(model: Any, *, vote: Vote | None = None, output: str | int | No
     importers = _importers()
     for importer in importers:
         if importer.takes(model):
-            reads_data = hasattr(importer, "needs_data")
-            found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
+            with _damage(model):
+                reads_data = hasattr(importer, "needs_data")
+                found: Forest = importer.load(model, vote, data) if reads_data else importer.load(model, vote)
             return found
     got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
     known = hint(model, is_taken)
@@ -79,6 +81,21 @@ def import_model(model: Any, *, vote: Vote | None = None, output: str | int | No
     raise UnsupportedModelError(
         f"The model must be a fitted tree ensemble that treeproof can follow. Got {got} instead.{known or listed}"
     )
+
+
+@contextmanager
+def _damage(model: Any) -> Iterator[None]:
+    """Say in a sentence that a model is not as its library makes it: an attribute is missing, or of another type."""
+    try:
+        yield
+    except (TreeproofError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} is not as its library makes it: {type(error).__name__}: {error}. It is damaged, "
+            "or was saved with another version of the library: train or save it again with the installed one. If its "
+            "own predict works, please report this."
+        ) from error
 
 
 def is_taken(model: Any) -> bool:
@@ -168,5 +185,6 @@ def _function_of(model: Any, name: str) -> Any:
     for importer in _importers():
         if importer.takes(model):
             found = getattr(importer, name, None)
-            return None if found is None else found(model)
+            with _damage(model):
+                return None if found is None else found(model)
     return None

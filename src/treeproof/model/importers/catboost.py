@@ -11,6 +11,9 @@ from __future__ import annotations
 import json
 import math
 import re
+import signal
+import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -131,12 +134,22 @@ def from_binary(path: Path) -> Any:
         raise errors.MissingExtraError(
             "Files in CatBoost's binary format need CatBoost: pip install 'treeproof[catboost]'. Its JSON files do not."
         ) from error
+    _try_to_read(path)
     try:
         model = catboost.CatBoost().load_model(str(path))
         loss = model._object._get_loss_function_name()
     except catboost.CatBoostError as error:
         raise ForestFormatError(f"The file must be a model saved by CatBoost. Got: {error}.") from error
     return catboost.to_classifier(model) if loss in (*_TWO_CLASSES, *_CLASSES) else catboost.to_regressor(model)
+
+
+def _try_to_read(path: Path) -> None:
+    """Refuse a file at which CatBoost crashes, as it does at some damaged ones; a process of its own finds out."""
+    words = "import sys, catboost; catboost.CatBoost().load_model(sys.argv[1])"
+    tried = subprocess.run([sys.executable, "-c", words, str(path)], capture_output=True, check=False)
+    if tried.returncode < 0:  # ended by a signal; an error is raised again, with its message, by the next try
+        how = signal.Signals(-tried.returncode).name
+        raise ForestFormatError(f"The file must be a model saved by CatBoost. It is damaged: CatBoost crashes ({how}).")
 
 
 def probability(model: Any) -> Callable[[float], float] | None:

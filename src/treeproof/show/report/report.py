@@ -16,7 +16,7 @@ import numpy as np
 
 from treeproof import checker
 from treeproof.checker import CheckError, Model
-from treeproof.errors import InputError, InternalError, MissingExtraError, TreeproofError
+from treeproof.errors import InputError, InternalError, MissingExtraError, TreeproofError, require_path
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Label
 from treeproof.model.files import forest_to_json, write_whole
@@ -311,6 +311,7 @@ def _chosen(rows: Iterable[int] | None, n_rows: int) -> list[int]:
 
 def check_page(out: str | os.PathLike[str]) -> Path:
     """Return the path of the page; InputError if it cannot be written."""
+    require_path("out", out)
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The page must end in .html or .htm. Got {str(out)!r}.")
@@ -326,7 +327,10 @@ def _places(out: str | os.PathLike[str], certificates: str | os.PathLike[str] | 
     page = check_page(out)
     if certificates is False:
         return page, None
-    folder = page.with_name(f"{page.stem}-certificates") if certificates is True else Path(certificates)
+    if certificates is True:
+        certificates = page.with_name(f"{page.stem}-certificates")
+    require_path("certificates", certificates)
+    folder = Path(certificates)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The certificates must go to a folder. Got {str(folder)!r}, which is a file.")
     return page, folder

@@ -1,0 +1,66 @@
+"""A short attack of every kind, and whether the judge of certificates sees what is false."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import treeproof as tp
+from attack.certificates import Judge
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_a_short_attack_finds_nothing():
+    kinds = ["certificates", "arguments", "tables", "threads", "interrupts"]
+    words = ["--kind", *kinds, "--rounds", "1", "--cases", "2", "--seed", "3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "attack", *words],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"{kind}: 1 rounds" in done.stdout for kind in kinds)
+
+
+def loan() -> tuple[tp.Forest, list[float]]:
+    trees = [tp.split("age", 25, "no", "yes"), tp.split("income", 20, "no", "yes"), tp.split("debt", 5, "yes", "no")]
+    return tp.build_forest(trees, columns=["age", "income", "debt"], classes=["no", "yes"]), [30.0, 30.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"conditions": []}, "not so at"),
+        ({"conditions": ["age >= 24", "income >= 20.000002"]}, "not so at"),
+        ({"conditions": ["age >= 27", "income >= 20.000002"]}, "may be widened"),
+        ({"row": ["age = 24", "income = 30", "debt = 4"]}, "does not satisfy"),
+        ({"text": "age, income force the label no"}, "not so at"),
+        ({"text": "age, income force the label yes; nothing else matters"}, "does not understand"),
+    ],
+)
+def test_the_judge_sees_what_is_false(change, said):
+    forest, row = loan()
+    checked = tp.Explainer(forest).abductive(row, inflate=True).certificate().check()
+    judge = Judge(forest, lambda rows: forest.predict(rows).tolist())
+    assert judge.verdict(checked) == []
+    assert any(said in problem for problem in judge.verdict(dataclasses.replace(checked, **change)))
+
+
+def test_the_judge_sees_a_change_that_changes_nothing():
+    forest, row = loan()
+    checked = tp.Explainer(forest).contrastive(row).certificate().check()
+    judge = Judge(forest, lambda rows: forest.predict(rows).tolist())
+    assert judge.verdict(checked) == []
+    same = dataclasses.replace(
+        checked, conditions=[line.partition(" -> ")[0] + " -> 30" for line in checked.conditions]
+    )
+    assert any("gives the label yes" in problem for problem in judge.verdict(same))
