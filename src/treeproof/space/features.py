@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
@@ -174,11 +175,8 @@ class NumericFeature:
         missing = None if self.missing_cell is None else self.missing_cell in domain
         if not cells:
             return Condition(self.name, values=(None,))
-        starts = [cell for cell in cells if cell - 1 not in cells] if len(cells) < len(self.lows) else [0]
-        ends = (
-            [cell for cell in cells if cell + 1 not in cells] if len(cells) < len(self.lows) else [len(self.lows) - 1]
-        )
-        ranges = tuple(self._ends(first, last) for first, last in zip(starts, ends, strict=True))
+        ends = [-1, *(i for i, (one, other) in enumerate(pairwise(cells)) if other > one + 1), len(cells) - 1]
+        ranges = tuple(self._ends(cells[before + 1], cells[end]) for before, end in pairwise(ends))
         if len(ranges) > 1:
             return replace(self._condition(None, None), missing=missing, ranges=ranges)
         return replace(self._condition(*ranges[0]), missing=missing)
