@@ -289,7 +289,7 @@ def profile(result: Profile, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 1.12)
     ax.set_ylim(max(len(steps), 2) - 0.5, -0.5)
     comings = [result.comings(i).removeprefix("+ ") for i in range(len(steps))]
-    name_lines(ax, [f"+ {text}" if text else "no feature kept" for text in apart(comings, 26)], size=9)
+    name_lines(ax, [f"+ {text}" if text else "no feature kept" for text in apart(comings, 28)], size=9)
     strip(ax)
     marks = [0, 0.1, 0.25, 0.5, 1, 2, 5]
     ax.set_xticks([mark / (1 + mark) for mark in marks], [f"{mark:g}" for mark in marks], fontsize=SMALL)

@@ -93,7 +93,7 @@ def name_lines(
     A name that is too long is shortened so that it can be told from the others, and from those that it is `among`.
     """
     others = [name for name in among if name not in names]
-    shown = apart([*names, *others], 28)[: len(names)]
+    shown = apart([*names, *others], 30)[: len(names)]
     texts = [f"{name}{end}" for name, end in zip(shown, ends or [""] * len(names), strict=True)]
     ax.set_yticks(range(len(names)), texts, fontsize=size)
     for label in ax.get_yticklabels():
