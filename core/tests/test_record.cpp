@@ -92,28 +92,20 @@ class Record {
     check_part(rest);
   }
 
-  // The best of a tree's leaves in scaled scores, payments deducted; of all, and of those that need the band.
-  struct Best {
-    std::int64_t of_all = kNone, of_inexact = kNone;
-  };
-
-  void walk(const Allowed& allowed, Pair pair, const PlainPrices& prices, std::size_t t, int n, std::int64_t paid,
-            Best& best) const {
+  // The best of a tree's leaves in scaled scores, payments deducted.
+  std::int64_t best(const Allowed& allowed, Pair pair, const PlainPrices& prices, std::size_t t, int n) const {
     const TwinNode& node = c_.model.trees[t][n];
-    if (node.feature < 0) {
-      const std::int64_t value = forest_.scale.value(node.scores[pair.winner] - node.scores[pair.loser]) - paid;
-      best.of_all = std::max(best.of_all, value);
-      if (c_.model.band > 0 && !node.exact) best.of_inexact = std::max(best.of_inexact, value);
-      return;
-    }
+    if (node.feature < 0) return forest_.scale.value(node.scores[pair.winner] - node.scores[pair.loser]);
     const std::size_t id = forest_.roots[t] + n;
+    std::int64_t most = kNone;
     for (const bool left : {true, false}) {
       Allowed part = allowed;
       std::erase_if(part[node.feature], [&](Cell cell) { return node.goes_left[cell] != left; });
-      if (!part[node.feature].empty())
-        walk(part, pair, prices, t, left ? node.left : node.right, paid + (left ? prices.alpha[id] : prices.beta[id]),
-             best);
+      if (part[node.feature].empty()) continue;
+      const std::int64_t below = best(part, pair, prices, t, left ? node.left : node.right);
+      most = std::max(most, below - (left ? prices.alpha[id] : prices.beta[id]));
     }
+    return most;
   }
 
   bool loses_by_prices(const Allowed& allowed, Pair pair, const std::vector<std::int32_t>& table) const {
@@ -124,11 +116,7 @@ class Record {
       prices.beta[table[i]] = table[i + 2];
     }
     std::int64_t bound = 0;
-    std::vector<Best> trees(c_.model.trees.size());
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-      walk(allowed, pair, prices, t, 0, 0, trees[t]);
-      bound += trees[t].of_all;
-    }
+    for (std::size_t t = 0; t < c_.model.trees.size(); ++t) bound += best(allowed, pair, prices, t, 0);
     for (std::size_t f = 0; f < allowed.size(); ++f) {
       std::int64_t most = 0;
       for (const Cell cell : allowed[f]) {
@@ -141,30 +129,22 @@ class Record {
       }
       bound += most;
     }
-    const std::int64_t target = forest_.scale.target(forest_, pair);
-    if (bound < target) return true;
-    return bound < forest_.scale.exact_target(forest_, pair) &&
-           std::all_of(
-               trees.begin(), trees.end(),
-               [&](const Best& best) {
-                 return best.of_inexact == kNone || bound - best.of_all + best.of_inexact < target;
-               });
+    return bound <
+           (c_.model.band > 0 ? forest_.scale.target(forest_, pair) : forest_.scale.exact_target(forest_, pair));
   }
 
   // In the scores themselves, each tree by itself.
   bool loses_by_sums(const Allowed& allowed, Pair pair) const {
     std::int64_t most = 0;
-    bool exact = true;
     for (std::size_t t = 0; t < c_.model.trees.size(); ++t) {
       std::int64_t of_tree = std::numeric_limits<std::int64_t>::min();
       for (const std::size_t x : c_.inside(allowed)) {
         const TwinNode& leaf = *c_.leaves[x][t];
         of_tree = std::max(of_tree, leaf.scores[pair.winner] - leaf.scores[pair.loser]);
-        exact = exact && leaf.exact;
       }
       most += of_tree;
     }
-    return most < c_.model.least(pair.winner, pair.loser) - (exact ? 0 : c_.model.band);
+    return most < c_.model.least(pair.winner, pair.loser) - c_.model.band;
   }
 
   const Case& c_;
@@ -175,7 +155,8 @@ class Record {
   int rival_ = -1;
 };
 
-// A search that writes its proof down: the same answer as without, and the record of an entailed claim proves it.
+// A search that writes its proof down: the same answer as without, and the record of an entailed claim proves it. With
+// a band it makes no use of exact leaves, and so splits further.
 void check_record(const Case& c, const Forest& forest, const Table* table, const Allowed& allowed, Claim claim,
                   const Point& home, const Outcome& expected) {
   Recorder recorder(forest);
@@ -183,9 +164,9 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
   const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop, &recorder);
   // With cuts, a record names all other classes, and a search without it the neighbours alone: other boxes, other
   // cores.
-  const bool same_rivals = !forest.sums.cut || forest.n_classes <= 2;
+  const bool same_search = forest.band == 0 && (!forest.sums.cut || forest.n_classes <= 2);
   CHECK(outcome.status == expected.status &&
-            (!same_rivals || (outcome.witness == expected.witness && outcome.used == expected.used &&
+            (!same_search || (outcome.witness == expected.witness && outcome.used == expected.used &&
                               outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes)),
         "a search that writes its proof down gives the same answer");
   if (outcome.status == Status::entailed) Record(c, forest, recorder, claim).check(allowed);
