@@ -46,6 +46,19 @@ class Search {
   // Close the box, or split it into `open`; false if it was refuted.
   bool examine(const std::vector<Pair>& goal, Box box, std::vector<Box>& open) {
     if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
+    pair_only_ = pair_decides(goal);
+    if (pair_only_) pair_ = goal[0];
+    return examine_rest(goal, std::move(box), open);
+  }
+
+  // Whether the float sums of two classes can close a box, whatever those of the others are. A record states the values
+  // of all classes.
+  bool pair_decides(const std::vector<Pair>& goal) const {
+    return goal.size() == 1 && recorder_ == nullptr && forest_.n_classes > 2 && forest_.band > 0 && !forest_.sums.cut &&
+           forest_.sums.sigmoid == 0;
+  }
+
+  bool examine_rest(const std::vector<Pair>& goal, Box box, std::vector<Box>& open) {
     const std::size_t n_pairs = goal.size();
     upper_.assign(n_pairs, 0);
     lower_.assign(n_pairs, 0);
@@ -101,7 +114,11 @@ class Search {
         outcome_.near_tie = !wins;
         return false;
       }
-      outcome_.near_tie = true;  // every tree has one value left, so all points of the box have this label
+      if (pair_only_ && !surely_beats(goal[0], point)) {
+        pair_only_ = false;
+        return examine_rest(goal, std::move(box), open);
+      }
+      outcome_.near_tie = true;  // every tree has one value left, so no point of the box has another label (or wins)
       if (recorder_ != nullptr) recorder_->evaluated();
       return true;
     }
@@ -142,8 +159,25 @@ class Search {
     }
   }
 
-  // Whether the model adds the same numbers at both leaves; without a band only scores matter.
+  // Whether the loser keeps the winner from the label wherever the two have the sums that they have at a point whose
+  // label the loser has. After a softmax, sums that differ by little may have equal probabilities. But who has the
+  // label has a probability not below that of the largest sum, and then its own sum is within 2^-20 of that:
+  // exponentials and quotients in float err by less than 2^-21 of their size.
+  bool surely_beats(Pair pair, const std::vector<Cell>& point) const {
+    if (!forest_.sums.softmax) return true;
+    const std::vector<double> sums = forest_.float_sums(point);
+    return sums[pair.loser] - sums[pair.winner] > 0x1p-16;
+  }
+
+  // Whether the model adds the same numbers at both leaves, those of the pair if these decide; without a band only
+  // scores matter.
   bool same_values(std::int32_t one, std::int32_t other) const {
+    if (pair_only_) {
+      const std::size_t n_sums = forest_.sums.start.size();
+      const double *const a = &forest_.values[static_cast<std::size_t>(one) * n_sums],
+                          *const b = &forest_.values[static_cast<std::size_t>(other) * n_sums];
+      return a[pair_.winner] == b[pair_.winner] && a[pair_.loser] == b[pair_.loser];
+    }
     if (forest_.band > 0) return forest_.value_id[one] == forest_.value_id[other];
     return std::equal(forest_.scores_of(one), forest_.scores_of(one) + forest_.n_classes, forest_.scores_of(other));
   }
@@ -160,6 +194,8 @@ class Search {
   std::vector<std::int32_t> pending_;
   std::int32_t best_leaf_ = -1, first_leaf_ = -1;
   bool one_value_ = true, all_exact_ = true;  // the tree at hand; all trees
+  bool pair_only_ = false;  // values of the goal's pair alone are looked at
+  Pair pair_{};
 };
 
 // The goals of which one must be reached to violate the claim.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace treeproof {
@@ -58,7 +59,7 @@ std::vector<double> sums_of_members(const Sums& sums, std::size_t n_trees, const
 }
 
 template <typename Number, typename Term>
-int label_of(const Sums& sums, std::size_t n_trees, const Term& term) {
+std::vector<Number> totals_of(const Sums& sums, std::size_t n_trees, const Term& term) {
   std::vector<Number> totals(sums.start.begin(), sums.start.end());
   if (!sums.members.empty()) {
     const std::vector<double> added = sums_of_members(sums, n_trees, term);
@@ -71,6 +72,11 @@ int label_of(const Sums& sums, std::size_t n_trees, const Term& term) {
   }
   if (sums.divisor != 1)
     for (Number& total : totals) total /= static_cast<Number>(sums.divisor);
+  return totals;
+}
+
+template <typename Number>
+int label_of(const Sums& sums, std::vector<Number> totals) {
   if (sums.cut) {
     const auto reached = std::upper_bound(sums.cuts.begin(), sums.cuts.end(), static_cast<double>(totals[0]));
     return static_cast<int>(reached - sums.cuts.begin());
@@ -102,6 +108,49 @@ std::vector<std::int32_t> ids_of_values(const Forest& forest) {
     ids[n] = seen[place];
   }
   return ids;
+}
+
+// Number the splits and the gates of a forest, in time linear in both.
+void number_gates(Forest& forest) {
+  // An ordered feature splits after one of its cells, a gapped one so in two ways, any other by one of the left sets.
+  forest.split_begin.assign(1, 0);
+  for (int f = 0; f < forest.n_features; ++f) {
+    const auto cells = static_cast<std::size_t>(forest.n_cells[f]);
+    const std::size_t n = forest.ordered[f] ? cells : forest.gapped[f] ? 2 * cells : forest.set_begin.size();
+    forest.split_begin.push_back(forest.split_begin.back() + n);
+  }
+  const std::size_t n_nodes = forest.nodes.size(), n_trees = forest.roots.size();
+  std::vector<std::int32_t> tree(n_nodes, -1);
+  for (std::size_t t = 0; t < n_trees; ++t) tree[forest.roots[t]] = static_cast<std::int32_t>(t);
+  std::vector<std::int32_t> begin(forest.split_begin.back() + 1, 0);
+  const auto splits = [&](std::size_t n) { return forest.nodes[n].cut >= 0; };
+  for (std::size_t n = 0; n < n_nodes; ++n) {  // children lie behind their parents
+    if (forest.nodes[n].feature < 0) continue;
+    tree[forest.nodes[n].left] = tree[forest.nodes[n].right] = tree[n];
+    if (splits(n)) ++begin[forest.split(static_cast<std::int32_t>(n)) + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int32_t> by_split(static_cast<std::size_t>(begin.back()));
+  for (std::size_t n = 0; n < n_nodes; ++n)
+    if (splits(n)) by_split[begin[forest.split(static_cast<std::int32_t>(n))]++] = static_cast<std::int32_t>(n);
+  const auto for_each_gate = [&](const auto& visit) {
+    std::vector<std::int32_t> last(n_trees, -1);  // per tree: the last node met
+    for (const std::int32_t n : by_split) {
+      std::int32_t& before = last[tree[n]];
+      visit(n, before < 0 || forest.split(before) != forest.split(n));
+      before = n;
+    }
+  };
+  forest.gate_begin.assign(n_trees + 1, 0);
+  for_each_gate([&](std::int32_t n, bool is_new) { forest.gate_begin[tree[n] + 1] += is_new; });
+  std::partial_sum(forest.gate_begin.begin(), forest.gate_begin.end(), forest.gate_begin.begin());
+  forest.gate.assign(n_nodes, -1);
+  forest.gate_node.resize(static_cast<std::size_t>(forest.gate_begin.back()));
+  std::vector<std::int32_t> next(forest.gate_begin.begin(), forest.gate_begin.end() - 1);
+  for_each_gate([&](std::int32_t n, bool is_new) {
+    if (is_new) forest.gate_node[next[tree[n]]++] = n;
+    forest.gate[n] = next[tree[n]] - 1;
+  });
 }
 
 }  // namespace
@@ -138,6 +187,7 @@ void Forest::derive() {
     }
   }
   if (band > 0) value_id = ids_of_values(*this);
+  number_gates(*this);
   std::vector<int> level(nodes.size(), 1);
   for (std::size_t n = 0; n < nodes.size(); ++n) {  // children lie behind their parents
     depth = std::max(depth, level[n]);
@@ -163,7 +213,17 @@ int Forest::label(const std::vector<Cell>& point) const {
   const auto term = [&](std::size_t t) {
     return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
   };
-  return sums.single ? label_of<float>(sums, roots.size(), term) : label_of<double>(sums, roots.size(), term);
+  return sums.single ? label_of(sums, totals_of<float>(sums, roots.size(), term))
+                     : label_of(sums, totals_of<double>(sums, roots.size(), term));
+}
+
+std::vector<double> Forest::float_sums(const std::vector<Cell>& point) const {
+  const auto term = [&](std::size_t t) {
+    return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
+  };
+  if (!sums.single) return totals_of<double>(sums, roots.size(), term);
+  const std::vector<float> totals = totals_of<float>(sums, roots.size(), term);
+  return {totals.begin(), totals.end()};
 }
 
 }  // namespace treeproof

@@ -112,6 +112,11 @@ struct Forest {
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;  // the sets of cells that go left, one after the other
   std::vector<std::size_t> set_begin;  // per left set: its first word
+  std::vector<std::size_t> split_begin;  // per feature: its first split, in a numbering of all possible splits
+  // A gate is a split of one tree, however many of its nodes make it. Gates are sorted by tree, then by split.
+  std::vector<std::int32_t> gate;  // per node; -1 at leaves, and where no cell goes left
+  std::vector<std::int32_t> gate_node;  // per gate: a node that makes the split
+  std::vector<std::int32_t> gate_begin;  // per tree: its first gate; one entry more
 
   void derive();  // call once, when the other fields are set
 
@@ -127,6 +132,11 @@ struct Forest {
   Cell missing_cell(int f) const { return n_cells[f] - 1; }
   static Cell numbers_left(std::int32_t cut) { return cut >> 1; }
   static bool missing_left(std::int32_t cut) { return cut & 1; }
+
+  // The split that a node makes, in the numbering of all.
+  std::size_t split(std::int32_t node) const {
+    return split_begin[nodes[node].feature] + static_cast<std::size_t>(nodes[node].cut);
+  }
 
   bool is_exact(std::int32_t leaf) const { return band == 0 || exact[leaf]; }
 
@@ -145,6 +155,9 @@ struct Forest {
 
   // The class that the model's own predict gives at a point: integer votes, or float sums in tree order.
   int label(const std::vector<Cell>& point) const;
+
+  // These float sums, unless it is a majority vote.
+  std::vector<double> float_sums(const std::vector<Cell>& point) const;
 
   // Whether one class may take a label from another without a third that does so as well. Where a score is cut, a label
   // is left by way of its neighbours: it is lost iff the score is below its own cut or reaches the next one.

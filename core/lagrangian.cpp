@@ -6,27 +6,33 @@
 namespace treeproof {
 namespace {
 
-constexpr std::int32_t kLargestMove = 1 << 20;
+constexpr std::int32_t kLargestMove = 1 << 26;
 
 }  // namespace
 
 void Lagrangian::start(const Residual& residual, const Box& box, const Prices& prices) {
   residual_ = &residual;
   box_ = &box;
-  const std::size_t n = residual.left.size(), slots = residual.slot_node.size();
-  alpha_.resize(n);
-  beta_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    alpha_[i] = prices.alpha(residual.origin[i]);
-    beta_[i] = prices.beta(residual.origin[i]);
+  const std::size_t n = residual.left.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
+  alpha_.resize(gates);
+  beta_.resize(gates);
+  alpha_[0] = beta_[0] = 0;
+  for (std::size_t g = 1; g < gates; ++g) {
+    alpha_[g] = prices.alpha(residual.gate_origin[g]);
+    beta_[g] = prices.beta(residual.gate_origin[g]);
   }
+  from_.resize(gates);
+  up_to_.resize(gates);
+  from_[0] = up_to_[0] = 0;
+  went_left_.resize(gates);
+  went_right_.resize(gates);
+  pay_left_.resize(n);
+  pay_right_.resize(n);
   value_.resize(residual.constants.size() + n);
   std::copy(residual.constants.begin(), residual.constants.end(), value_.begin());
   point_value_.resize(value_.size());
   std::copy(residual.constants.begin(), residual.constants.end(), point_value_.begin());
   on_path_.resize(value_.size());
-  gradient_alpha_.resize(n);
-  gradient_beta_.resize(n);
   earn_left_.resize(slots);
   earn_right_.resize(slots);
   slot_left_.resize(slots);
@@ -39,15 +45,38 @@ std::int64_t Lagrangian::evaluate() {
   const Residual& r = *residual_;
   const std::int32_t* const left = r.left.data();
   const std::int32_t* const right = r.right.data();
-  const std::int32_t* const slot = r.slot.data();
+  const std::int32_t* const slot = r.gate_slot.data();
   std::int32_t* const value = value_.data();
   std::fill(earn_left_.begin(), earn_left_.end(), 0);
   std::fill(earn_right_.begin(), earn_right_.end(), 0);
-  const std::int32_t n_constants = r.n_constants();
+  const std::int32_t n_constants = r.n_constants(), n_gates = r.n_gates(), largest = largest_payment_;
+  const std::int32_t *const gate = r.gate.data(), *const above = r.above.data(), *const below = r.below.data();
+  const std::int32_t* const chained = r.chained.data();
+  std::int32_t *const alpha = alpha_.data(), *const beta = beta_.data();
+  std::int32_t *const from = from_.data(), *const up_to = up_to_.data();
+  std::int32_t *const pay_left = pay_left_.data(), *const pay_right = pay_right_.data();
+  std::int64_t *const earn_left = earn_left_.data(), *const earn_right = earn_right_.data();
+  std::int32_t behind = 0, before = 0;  // what the chain's gates behind, before the one at hand cost
+  for (std::int32_t g = n_gates - 1; g > 0; --g) {
+    const std::int32_t price = std::min(alpha[g], largest - behind);
+    alpha[g] = price;
+    from[g] = behind + price;
+    behind = (behind + price) & chained[g];
+    earn_left[slot[g]] += price;
+  }
+  for (std::int32_t g = 1; g < n_gates; ++g) {
+    before &= chained[g];
+    const std::int32_t price = std::min(beta[g], largest - before);
+    beta[g] = price;
+    before += price;
+    up_to[g] = before;
+    earn_right[slot[g]] += price;
+  }
   for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
-    value[n_constants + n] = std::max(value[left[n]] - alpha_[n], value[right[n]] - beta_[n]);
-    earn_left_[slot[n]] += alpha_[n];
-    earn_right_[slot[n]] += beta_[n];
+    const std::int32_t to_left = from[gate[n]] - from[above[n]], to_right = up_to[gate[n]] - up_to[below[n]];
+    pay_left[n] = to_left;
+    pay_right[n] = to_right;
+    value[n_constants + n] = std::max(value[left[n]] - to_left, value[right[n]] - to_right);
   }
   bound_ = r.offset;
   for (const std::int32_t root : r.roots) bound_ += value[root];
@@ -137,7 +166,7 @@ bool Lagrangian::closes(std::int64_t target, std::int64_t exact_target) {
   for (const std::int32_t root : r.roots) paid_[root] = bound_ - value_[root];
   for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
     const std::int64_t here = paid_[n_constants + n];
-    for (const auto& [child, price] : {std::pair(r.left[n], alpha_[n]), std::pair(r.right[n], beta_[n])}) {
+    for (const auto& [child, price] : {std::pair(r.left[n], pay_left_[n]), std::pair(r.right[n], pay_right_[n])}) {
       if (child >= n_constants) {
         paid_[child] = here - price;
       } else if (r.inexact[child] && here - price + value_[child] >= target) {
@@ -168,33 +197,53 @@ void Lagrangian::place_best_cells(std::vector<Cell>& point) const {
 // Which way paths go is unpredictable, so the loops below compute with flags instead of branching on them.
 bool Lagrangian::step(std::int64_t target, double scale) {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants(), n_nodes = r.n_nodes();
+  const std::int32_t n_constants = r.n_constants(), n_nodes = r.n_nodes(), n_gates = r.n_gates();
+  // Bytes may alias everything, so pointers to vectors are read once.
   std::uint8_t* const on_path = on_path_.data();
+  const std::uint8_t* const slot_left = slot_left_.data();
+  const std::int32_t *const left = r.left.data(), *const right = r.right.data(), *const slot = r.slot.data();
+  const std::int32_t *const gate = r.gate.data(), *const gate_slot = r.gate_slot.data();
+  const std::int32_t *const chained = r.chained.data(), *const value = value_.data();
+  const std::int32_t *const pay_left = pay_left_.data(), *const pay_right = pay_right_.data();
+  std::int32_t *const went_left = went_left_.data(), *const went_right = went_right_.data();
+  std::int32_t *const alpha = alpha_.data(), *const beta = beta_.data(), *const disagreement = disagreement_.data();
   for (const std::int32_t root : r.roots) on_path[root] = 1;
-  // The subgradient of alpha_n is [the feature's cell goes left] - [the path goes left], of beta_n likewise. A price of
-  // 0 cannot fall.
-  std::int32_t length = 0;
+  std::fill(went_left, went_left + n_gates, 0);
+  std::fill(went_right, went_right + n_gates, 0);
   for (std::int32_t n = 0; n < n_nodes; ++n) {
-    const std::int32_t left = r.left[n], right = r.right[n];
-    const std::int32_t cell_left = slot_left_[r.slot[n]];
-    const std::int32_t by_left = value_[left] - alpha_[n], by_right = value_[right] - beta_[n];
+    const std::int32_t cell_left = slot_left[slot[n]];
+    const std::int32_t by_left = value[left[n]] - pay_left[n], by_right = value[right[n]] - pay_right[n];
     const std::int32_t path_left = by_left + cell_left > by_right;  // where both are as good, agree with the cell
     const std::int32_t on = on_path[n_constants + n];
-    on_path[left] = static_cast<std::uint8_t>(on & path_left);
-    on_path[right] = static_cast<std::uint8_t>(on & ~path_left);
-    const std::int32_t for_alpha = (cell_left & (alpha_[n] > 0)) - (on & path_left);
-    const std::int32_t for_beta = ((1 - cell_left) & (beta_[n] > 0)) - (on & (1 - path_left));
-    gradient_alpha_[n] = for_alpha;
-    gradient_beta_[n] = for_beta;
-    length += for_alpha * for_alpha + for_beta * for_beta;
-    disagreement_[r.slot[n]] += on & (path_left ^ cell_left);
+    const std::int32_t on_left = on & path_left, on_right = on & ~path_left;
+    on_path[left[n]] = static_cast<std::uint8_t>(on_left);
+    on_path[right[n]] = static_cast<std::uint8_t>(on_right);
+    went_left[gate[n]] |= on_left;
+    went_right[gate[n]] |= on_right;
+    disagreement[slot[n]] += on & (path_left ^ cell_left);
+  }
+  // The subgradient of alpha_g is [the feature's cell goes left] - [the path implies left], of beta_g likewise. A price
+  // of 0 cannot fall.
+  std::int32_t length = 0, behind = 0, before = 0;
+  for (std::int32_t g = n_gates - 1; g > 0; --g) {
+    const std::int32_t implied = went_right[g] | behind;
+    behind = implied & chained[g];
+    const std::int32_t goes = 1 - slot_left[gate_slot[g]];
+    went_right[g] = (goes & ((beta[g] > 0) | implied)) - implied;
+    length += went_right[g] != 0;
+  }
+  for (std::int32_t g = 1; g < n_gates; ++g) {
+    before = went_left[g] | (before & chained[g]);
+    const std::int32_t goes = slot_left[gate_slot[g]];
+    went_left[g] = (goes & ((alpha[g] > 0) | before)) - before;
+    length += went_left[g] != 0;
   }
   if (length == 0) return false;
   const double exact = scale * static_cast<double>(bound_ - target) / length;
   const std::int32_t move = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
-  for (std::int32_t n = 0; n < n_nodes; ++n) {
-    alpha_[n] = std::clamp(alpha_[n] - move * gradient_alpha_[n], 0, largest_price_);
-    beta_[n] = std::clamp(beta_[n] - move * gradient_beta_[n], 0, largest_price_);
+  for (std::int32_t g = 1; g < n_gates; ++g) {
+    alpha[g] = std::max(alpha[g] - move * went_left[g], 0);
+    beta[g] = std::max(beta[g] - move * went_right[g], 0);
   }
   return true;
 }
@@ -211,8 +260,9 @@ void Lagrangian::restore_prices() {
 
 std::vector<std::int32_t> Lagrangian::nonzero_prices() const {
   std::vector<std::int32_t> entries;
-  for (std::size_t i = 0; i < alpha_.size(); ++i)
-    if (alpha_[i] != 0 || beta_[i] != 0) entries.insert(entries.end(), {residual_->origin[i], alpha_[i], beta_[i]});
+  for (std::size_t g = 1; g < alpha_.size(); ++g)
+    if (alpha_[g] != 0 || beta_[g] != 0)
+      entries.insert(entries.end(), {forest_.gate_node[residual_->gate_origin[g]], alpha_[g], beta_[g]});
   return entries;
 }
 
@@ -333,8 +383,8 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     if (empty) break;
     const std::int32_t n = root - n_constants, node = r.origin[n];
     const std::int32_t best = value_[root];
-    const bool no_left = best - (value_[r.left[n]] - alpha_[n]) > slack;
-    const bool no_right = best - (value_[r.right[n]] - beta_[n]) > slack;
+    const bool no_left = best - (value_[r.left[n]] - pay_left_[n]) > slack;
+    const bool no_right = best - (value_[r.right[n]] - pay_right_[n]) > slack;
     if (!no_left && !no_right) continue;
     // The roots' boxes are the box itself, so the split may have been decided by a cut made just above.
     const Side side = box.side(forest_, node);
@@ -372,7 +422,7 @@ std::int32_t Lagrangian::branch(Side& side) const {
 }
 
 void Lagrangian::save(Prices& prices) const {
-  for (std::size_t i = 0; i < alpha_.size(); ++i) prices.set(residual_->origin[i], alpha_[i], beta_[i]);
+  for (std::size_t g = 1; g < alpha_.size(); ++g) prices.set(residual_->gate_origin[g], alpha_[g], beta_[g]);
 }
 
 }  // namespace treeproof

@@ -1,15 +1,20 @@
 // The Lagrangian bound on a residual forest, in exact integer arithmetic.
 //
-// Every node n has two prices alpha_n, beta_n >= 0. A tree pays alpha_n for going left at n and beta_n for going right;
-// the cell x of a feature earns alpha_n at every node of that feature where x goes left, beta_n where it goes right.
-// For any prices
+// Every gate g, a split of one tree, has two prices alpha_g, beta_g >= 0. A leaf of the tree pays alpha_g if everything
+// that reaches it goes left at g, whether its path meets g or not, and beta_g if all of it goes right. The cell x of a
+// feature earns alpha_g at every gate of that feature where x goes left, beta_g where it goes right. For any prices
 //
-//   bound = offset + sum over trees of max over leaves (value - payments on the path)
+//   bound = offset + sum over trees of max over leaves (value - payments)
 //                  + sum over features of max over cells of earnings(cell)
 //
-// is at least the value at every point of the box: at a real point the payments on each path equal earnings, and nodes
-// off the path only earn, which is why prices must not be negative. At best it is the bound of the linear relaxation.
+// is at least the value at every point of the box: what a leaf pays, the cells of every point that reaches it earn, and
+// other gates only earn, which is why prices must not be negative. At best it is the bound of the linear relaxation.
 // Prices are lowered and raised by a projected subgradient with Polyak steps; any prices give a proof.
+//
+// Along a chain of gates (see Residual) a leaf whose path last went left at g pays the alphas from g to the end of the
+// chain, and one whose path last went right there the betas up to g. So going left at a node costs the difference of
+// two sums, those from its own gate and from the gate above it, and a pass takes time linear in nodes and gates. Gates
+// of other features are paid for at their own nodes only, which is less than is due, and so a bound as well.
 #pragma once
 
 #include <algorithm>
@@ -22,16 +27,16 @@
 
 namespace treeproof {
 
-// Prices of the forest's nodes for one pair, kept from one bound to the next. What was stored before the last `forget`
+// Prices of the forest's gates for one pair, kept from one bound to the next. What was stored before the last `forget`
 // counts as 0, so that a new instance starts afresh without clearing memory.
 class Prices {
  public:
-  explicit Prices(std::size_t n_nodes) : entries_(n_nodes, Entry{0, 0, 0}) {}
+  explicit Prices(std::size_t n_gates) : entries_(n_gates, Entry{0, 0, 0}) {}
 
   void forget() { ++now_; }
-  std::int32_t alpha(std::int32_t node) const { return entries_[node].when == now_ ? entries_[node].alpha : 0; }
-  std::int32_t beta(std::int32_t node) const { return entries_[node].when == now_ ? entries_[node].beta : 0; }
-  void set(std::int32_t node, std::int32_t alpha, std::int32_t beta) { entries_[node] = {alpha, beta, now_}; }
+  std::int32_t alpha(std::int32_t gate) const { return entries_[gate].when == now_ ? entries_[gate].alpha : 0; }
+  std::int32_t beta(std::int32_t gate) const { return entries_[gate].when == now_ ? entries_[gate].beta : 0; }
+  void set(std::int32_t gate, std::int32_t alpha, std::int32_t beta) { entries_[gate] = {alpha, beta, now_}; }
 
  private:
   struct Entry {
@@ -42,17 +47,19 @@ class Prices {
   std::uint32_t now_ = 1;
 };
 
-// With prices up to this, the payments on a path of so many nodes do not exceed 2^29, so that values fit 32 bits.
-inline std::int32_t largest_price(int depth) { return std::min(1 << 18, (1 << 29) / depth); }
+// If no side of a feature costs a tree more than this, the payments on a path of so many nodes do not exceed 2^29, so
+// that values fit 32 bits.
+inline std::int32_t largest_payment(int depth) { return std::min(1 << 24, (1 << 29) / depth); }
 
 class Lagrangian {
  public:
-  Lagrangian(const Forest& forest, std::int32_t largest_price) : forest_(forest), largest_price_(largest_price) {}
+  Lagrangian(const Forest& forest, std::int32_t largest_payment) : forest_(forest), largest_payment_(largest_payment) {}
 
-  // Start on a residual forest over `box`, with the prices kept for its nodes' origins.
+  // Start on a residual forest over `box`, with the prices kept for its gates' origins.
   void start(const Residual& residual, const Box& box, const Prices& prices);
 
-  // Recompute the bound, every tree's best path and every feature's best cell, for the current prices.
+  // Recompute the bound, every tree's best path and every feature's best cell, for the current prices; these are
+  // lowered first where a payment would be too large.
   std::int64_t evaluate();
 
   // Whether the bound just evaluated closes the box: it is below `target`; or it is below `exact_target`, and below
@@ -74,7 +81,7 @@ class Lagrangian {
   // Every part that is cut off goes to `recorder`, if there is one, as closed by the current prices for `pair`.
   bool fix(Box& box, std::int64_t target, bool& empty, Recorder* recorder, Pair pair) const;
 
-  // The prices that are not 0: node of the forest, alpha, beta.
+  // The prices that are not 0: a node of the forest that stands for the gate, alpha, beta.
   std::vector<std::int32_t> nonzero_prices() const;
 
   // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most
@@ -82,7 +89,7 @@ class Lagrangian {
   // of the feature's best cell. (The single split with the most disagreements cuts off too little: twice the boxes.)
   std::int32_t branch(Side& side) const;
 
-  // Store the prices for the nodes' origins.
+  // Store the prices for the gates' origins.
   void save(Prices& prices) const;
 
  private:
@@ -91,15 +98,17 @@ class Lagrangian {
   std::int64_t missing_earning(std::size_t i) const;
 
   const Forest& forest_;
-  const std::int32_t largest_price_;
+  const std::int32_t largest_payment_;
   const Residual* residual_ = nullptr;
   const Box* box_ = nullptr;
   std::int64_t bound_ = 0;
-  std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;
+  std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;  // per gate
+  std::vector<std::int32_t> from_, up_to_;  // per gate: alphas from it to the end of its chain, betas up to it
+  std::vector<std::int32_t> pay_left_, pay_right_;  // per node: what going there costs
   std::vector<std::int32_t> value_;  // per constant and node: best value below, payments deducted
   std::vector<std::int32_t> point_value_;  // likewise, for the point of the features' best cells
   std::vector<std::int64_t> paid_;
-  std::vector<std::int32_t> gradient_alpha_, gradient_beta_;
+  std::vector<std::int32_t> went_left_, went_right_;  // per gate: the best path of its tree implies this side
   std::vector<std::uint8_t> on_path_;  // per value index: lies on its tree's best path
   std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right
   std::vector<std::uint8_t> slot_left_;  // per slot: the feature's best cell goes left

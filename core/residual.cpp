@@ -6,16 +6,12 @@
 namespace treeproof {
 
 ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
-  // An ordered feature splits after one of its cells, a gapped one so in two ways, any other by one of the left sets.
-  split_begin_.assign(1, 0);
-  for (int f = 0; f < forest.n_features; ++f) {
-    const auto cells = static_cast<std::size_t>(forest.n_cells[f]);
-    const std::size_t n = forest.ordered[f] ? cells : forest.gapped[f] ? 2 * cells : forest.set_begin.size();
-    split_begin_.push_back(split_begin_.back() + n);
-  }
-  marked_.assign(split_begin_.back() / 64 + 1, 0);
-  slot_of_.resize(split_begin_.back());
-  node_of_.resize(split_begin_.back());
+  marked_.assign(forest.split_begin.back() / 64 + 1, 0);
+  slot_of_.resize(forest.split_begin.back());
+  node_of_.resize(forest.split_begin.back());
+  chains_.resize(forest.n_features);
+  above_.assign(forest.n_features, -1);
+  below_.assign(forest.n_features, -1);
 }
 
 void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scale& scale,
@@ -26,21 +22,28 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
   scale_ = &scale;
   restricted_ = &restricted;
   used_ = &used;
+  for (int f = 0; f < forest_.n_features; ++f)
+    chains_[f] = forest_.ordered[f] || (forest_.gapped[f] && !box.missing[f]);
   out.offset = 0;
   out.offset_inexact = false;
   out.inexact.clear();
-  for (auto* part : {&out.constants, &out.left, &out.right, &out.slot, &out.origin, &out.roots}) part->clear();
+  for (auto* part : {&out.constants, &out.left, &out.right, &out.origin, &out.roots, &out.above, &out.below})
+    part->clear();
+  out.gate.clear();
+  for (auto* part : {&out.gate_origin, &out.gate_slot, &out.chained}) part->assign(1, 0);
   if (forest_.vote == Vote::majority) {
     out.constants = {scale.value(-1), 0, scale.value(1)};
     out.inexact = {0, 0, 0};
   }
   for (const std::int32_t root : forest_.roots) {
+    const std::int32_t first = out.n_nodes();
     const std::int32_t grown = grow(root);
     if (grown < 0) {
       out.offset += out.constants[~grown];
       out.offset_inexact = out.offset_inexact || out.inexact[~grown];
     } else {
       out.roots.push_back(grown);
+      number_gates(first);
     }
   }
   // Children refer to constants by their complement until the number of constants is known.
@@ -91,6 +94,7 @@ std::int32_t ResidualBuilder::grow(std::int32_t node) {
     parent.has_left = true;
     restore(parent);
     box_.restrict(forest_, parent.node, Side::right);
+    if (chains_[forest_.nodes[parent.node].feature]) below_[forest_.nodes[parent.node].feature] = parent.at;
     node = forest_.nodes[parent.node].right;
   }
 }
@@ -100,10 +104,12 @@ void ResidualBuilder::enter(std::int32_t node) {
   const Node& split = forest_.nodes[node];
   const std::int32_t f = split.feature;
   Residual& out = *out_;
-  path_.push_back({node, out.n_nodes(), 0, box_.low[f], box_.high[f], 0, false, saved_.size()});
+  path_.push_back({node, out.n_nodes(), 0, above_[f], below_[f], box_.low[f], box_.high[f], 0, false, saved_.size()});
+  out.above.push_back(above_[f]);
+  out.below.push_back(below_[f]);
+  if (chains_[f]) above_[f] = out.n_nodes();
   out.left.push_back(0);
   out.right.push_back(0);
-  out.slot.push_back(static_cast<std::int32_t>(split_begin_[f]) + split.cut);
   out.origin.push_back(node);
   if (!forest_.ordered[f]) {
     if (forest_.gapped[f]) path_.back().missing = box_.missing[f];
@@ -118,6 +124,8 @@ void ResidualBuilder::restore(const Open& open) {
   const std::int32_t f = forest_.nodes[open.node].feature;
   box_.low[f] = open.low;
   box_.high[f] = open.high;
+  above_[f] = open.above;
+  below_[f] = open.below;
   if (forest_.ordered[f]) return;
   if (forest_.gapped[f]) box_.missing[f] = open.missing;
   std::copy(saved_.begin() + static_cast<std::ptrdiff_t>(open.saved), saved_.end(),
@@ -129,7 +137,8 @@ std::int32_t ResidualBuilder::join(const Open& open, std::int32_t right) {
   Residual& out = *out_;
   const std::int32_t left = open.left;
   if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {
-    for (auto* part : {&out.left, &out.right, &out.slot, &out.origin}) part->resize(static_cast<std::size_t>(open.at));
+    for (auto* part : {&out.left, &out.right, &out.origin, &out.above, &out.below})
+      part->resize(static_cast<std::size_t>(open.at));
     out.inexact[~left] |= out.inexact[~right];
     return left;
   }
@@ -138,12 +147,37 @@ std::int32_t ResidualBuilder::join(const Open& open, std::int32_t right) {
   return open.at;
 }
 
+// Number the gates of a tree whose nodes begin at `first`.
+void ResidualBuilder::number_gates(std::int32_t first) {
+  Residual& out = *out_;
+  const std::int32_t n_nodes = out.n_nodes();
+  by_gate_.clear();
+  for (std::int32_t n = first; n < n_nodes; ++n) by_gate_.emplace_back(forest_.gate[out.origin[n]], n);
+  if (by_gate_.size() > 1) std::sort(by_gate_.begin(), by_gate_.end());
+  out.gate.resize(static_cast<std::size_t>(n_nodes));
+  int feature = -1;  // of the gate before
+  for (const auto& [gate, n] : by_gate_) {
+    if (feature < 0 || gate != out.gate_origin.back()) {
+      const std::int32_t f = forest_.nodes[out.origin[n]].feature;
+      const std::size_t split = forest_.split(out.origin[n]);
+      out.gate_origin.push_back(gate);
+      out.gate_slot.push_back(static_cast<std::int32_t>(split));
+      out.chained.push_back(f == feature && chains_[f] ? -1 : 0);
+      feature = f;
+      marked_[split / 64] |= Word{1} << (split % 64);
+      node_of_[split] = out.origin[n];
+    }
+    out.gate[n] = out.n_gates() - 1;
+  }
+  const auto gate_at = [&](std::int32_t n) { return n < 0 ? 0 : out.gate[n]; };
+  for (std::int32_t n = first; n < n_nodes; ++n) {
+    out.above[n] = gate_at(out.above[n]);
+    out.below[n] = gate_at(out.below[n]);
+  }
+}
+
 void ResidualBuilder::number_slots() {
   Residual& out = *out_;
-  for (std::int32_t n = 0; n < out.n_nodes(); ++n) {
-    marked_[out.slot[n] / 64] |= Word{1} << (out.slot[n] % 64);
-    node_of_[out.slot[n]] = out.origin[n];
-  }
   out.slot_node.clear();
   out.slot_cut.clear();
   out.features.clear();
@@ -165,7 +199,9 @@ void ResidualBuilder::number_slots() {
     marked_[w] = 0;
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
-  for (std::int32_t& slot : out.slot) slot = slot_of_[slot];
+  for (std::size_t g = 1; g < out.gate_slot.size(); ++g) out.gate_slot[g] = slot_of_[out.gate_slot[g]];
+  out.slot.resize(out.gate.size());
+  for (std::size_t n = 0; n < out.gate.size(); ++n) out.slot[n] = out.gate_slot[out.gate[n]];
 }
 
 }  // namespace treeproof

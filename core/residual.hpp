@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "box.hpp"
@@ -29,9 +30,17 @@ struct Residual {
   std::vector<std::int32_t> origin;       // per node: its node in the forest
   std::vector<std::int32_t> roots;        // per undecided tree: index of its value
 
+  // The gates that occur (see Forest), counted from 1; 0 is none. Those of one tree that split one ordered feature form
+  // a chain: who goes left at one goes left at all behind it, who goes right at one does so at all before it.
+  std::vector<std::int32_t> gate;  // per node: its own
+  std::vector<std::int32_t> above, below;  // per node: the gates next to its own where its path went left and right
+  std::vector<std::int32_t> gate_origin;  // per gate: its gate in the forest
+  std::vector<std::int32_t> gate_slot;  // per gate: its split
+  std::vector<std::int32_t> chained;  // per gate: all bits set if it continues the chain of the gate before it
+
   // Splits, sorted by feature, and for an ordered or gapped feature by cut.
-  std::vector<std::int32_t> slot_node;             // per slot: a node of the forest that makes this split
-  std::vector<std::int32_t> slot_cut;              // per slot: its cut
+  std::vector<std::int32_t> slot_node;  // per slot: a node of the forest that makes this split
+  std::vector<std::int32_t> slot_cut;  // per slot: its cut
   std::vector<std::int32_t> features, slot_begin;  // per feature that occurs; slot_begin has one entry more
 
   // The numbers of a gapped feature, the i-th that occurs, that go right at its slots before `position` and left at the
@@ -48,6 +57,7 @@ struct Residual {
     return cells;
   }
 
+  std::int32_t n_gates() const { return static_cast<std::int32_t>(gate_slot.size()); }  // with the one that is none
   std::int32_t n_nodes() const { return static_cast<std::int32_t>(left.size()); }
   std::int32_t n_constants() const { return static_cast<std::int32_t>(constants.size()); }
 };
@@ -66,6 +76,7 @@ class ResidualBuilder {
   // A node of the forest whose children are being grown, and what the box was there.
   struct Open {
     std::int32_t node, at, left;
+    std::int32_t above, below;
     Cell low, high;
     std::uint8_t missing;
     bool has_left;
@@ -77,11 +88,14 @@ class ResidualBuilder {
   void restore(const Open& open);
   std::int32_t join(const Open& open, std::int32_t right);
   std::int32_t constant(std::int32_t leaf);
+  void number_gates(std::int32_t first);
   void number_slots();
 
   const Forest& forest_;
-  std::vector<std::size_t> split_begin_;  // per feature: its first split, in a numbering of all possible splits
   std::vector<Word> marked_;  // the splits that occur
+  std::vector<std::pair<std::int32_t, std::int32_t>> by_gate_;  // gates of the forest in the tree at hand, and nodes
+  std::vector<std::uint8_t> chains_;  // per feature: its gates form chains, for missing values are not in the box
+  std::vector<std::int32_t> above_, below_;  // per feature: the nodes at which the path last went left and right, or -1
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
   Box box_;

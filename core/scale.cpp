@@ -18,6 +18,16 @@ Scale::Scale(const Forest& forest) {
   for (const std::int64_t score : forest.scores) largest = std::max(largest, std::abs(score));
   const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest)));  // largest < 2^bits
   shift_ = largest == 1 ? -kBits : bits - kBits;
+  double sum = 0, n_leaves = 0;
+  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {
+    if (forest.nodes[n].feature >= 0) continue;
+    const std::int64_t* const scores = forest.scores_of(static_cast<std::int32_t>(n));
+    std::int64_t most = 0;
+    for (int k = 0; k < forest.n_classes; ++k) most = std::max(most, std::abs(scores[k]));
+    sum += static_cast<double>(most);
+    ++n_leaves;
+  }
+  typical_ = value(static_cast<std::int64_t>(sum / std::max(n_leaves, 1.0)));
 }
 
 std::int64_t Scale::scaled(const Forest& forest, Pair pair, bool with_band) const {

@@ -28,13 +28,19 @@ class Scale {
   std::int64_t target(const Forest& forest, Pair pair) const { return scaled(forest, pair, true); }
   std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, false); }
 
+  // The largest score of a leaf, in the mean over all leaves: what one tree matters.
+  std::int64_t typical() const { return typical_; }
+
   int shift() const { return shift_; }  // one unit of a scaled value is 2^shift of scores
 
-  static constexpr int kBits = 14;  // one vote, or a probability of 1, is about 2^14
+  // One vote, or the largest leaf, is about 2^20. Rounding takes up to a unit for each tree: with 14 bits that was more
+  // than the margins of a thousand small trees.
+  static constexpr int kBits = 20;
 
  private:
   std::int64_t scaled(const Forest& forest, Pair pair, bool with_band) const;
 
+  std::int64_t typical_ = 0;
   int shift_ = 0;  // negative: multiply by 2^-shift
 };
 

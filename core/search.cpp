@@ -10,16 +10,18 @@
 namespace treeproof {
 namespace {
 
-// Iterations of the bound before the box is split. More at the root of the search, whose prices all boxes below
-// inherit.
-constexpr int kRootIterations = 24;
-constexpr int kIterations = 32;
-// Below the root, every so many iterations: split at once if at the present rate the gap would not close soon.
+// Iterations of the bound before the box is split: at most so many, more at the root of the search, whose prices all
+// boxes below inherit. Every so many of them, at the root after the first ones: split at once if at the present rate
+// the gap would not close soon.
+constexpr int kMostAtRoot = 100;
+constexpr int kMost = 32;
 constexpr int kCheckInterval = 7;
+constexpr int kFirstAtRoot = 24;
+constexpr int kSoonAtRoot = 32;
 constexpr int kSoon = 16;
-// Steps aim a little below the target, and start with twice Polyak's length; it is halved after some steps without a
-// better bound. Found by trial on the paper's forests: shorter steps, averaged or deflected directions were slower.
-constexpr std::int64_t kAimBelow = std::int64_t{1} << Scale::kBits;
+// Steps aim below the target by what one tree matters, and start with twice Polyak's length; it is halved after some
+// steps without a better bound. Found by trial on the paper's forests and on boosted models: shorter steps, averaged or
+// deflected directions were slower.
 constexpr double kFirstStep = 2.0;
 constexpr int kPatience = 5;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
@@ -35,7 +37,7 @@ constexpr int kLocalPatience = 10;
 Searcher::Searcher(const Forest& forest, const Table* table)
     : forest_(forest),
       table_(table),
-      largest_price_(largest_price(forest.depth)),
+      largest_payment_(largest_payment(forest.depth)),
       builder_(forest),
       local_(forest),
       rival_rank_(forest.n_classes, 0) {}
@@ -208,12 +210,14 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
   const std::int64_t exact_target = this->exact_target(pair);
-  const int iterations = depth == 0 ? kRootIterations : kIterations;
+  const std::int64_t aim = exact_target - forest_.scale.typical();
+  const int most = depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
+  const int soon = depth == 0 ? kSoonAtRoot : kSoon;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
   double scale = kFirstStep;
   int waited = 0;
-  for (int i = 0; i < iterations; ++i) {
+  for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
       return false;
@@ -253,11 +257,11 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
       scale *= 0.5;
       waited = 0;
     }
-    if (depth > 0 && i % kCheckInterval == kCheckInterval - 1) {
-      if ((best_at_check - best) * kSoon < (best - target) * kCheckInterval) break;
+    if (i >= unchecked && i % kCheckInterval == kCheckInterval - 1) {
+      if ((best_at_check - best) * soon < (best - target) * kCheckInterval) break;
       best_at_check = best;
     }
-    if (!lagrangian.step(exact_target - kAimBelow, scale)) break;
+    if (!lagrangian.step(aim, scale)) break;
   }
   lagrangian.restore_prices();
   lagrangian.evaluate();
@@ -316,7 +320,7 @@ std::int64_t Searcher::exact_target(Pair pair) const {
 
 Prices& Searcher::prices(Pair pair) {
   std::unique_ptr<Prices>& known = prices_[{pair.winner, pair.loser}];
-  if (!known) known = std::make_unique<Prices>(forest_.nodes.size());
+  if (!known) known = std::make_unique<Prices>(forest_.gate_node.size());
   return *known;
 }
 
@@ -324,7 +328,7 @@ void Searcher::forget() {
   std::size_t kept = 0;
   for (auto& [pair, known] : prices_) {
     if (!known) continue;
-    kept += forest_.nodes.size();
+    kept += forest_.gate_node.size();
     if (kept > kMostPricesKept) {
       known.reset();
     } else {
@@ -337,7 +341,7 @@ void Searcher::forget() {
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_, largest_price_)});
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_, largest_payment_)});
   return *levels_[depth];
 }
 

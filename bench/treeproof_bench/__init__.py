@@ -3,6 +3,6 @@
 It uses treeproof's public face only, as any user could. The flow: `recipe` (data, forests, instances) -> `table1` and
 `judge` (what is measured, for treeproof and for its peers) and `growth` -> `results` (the file) -> `summary` (figures)
 -> `plots` and `report`; `command` is the command line. Beside it stand scripts that measure what the paper does not,
-each run by ``python -m``: `native`, `sat_presets`, `questions`, `boosted`, `certificates`; they share `harness`.
-`quote` writes figures of stored results into the two READMEs.
+each run by ``python -m``: `native`, `sat_presets`, `questions`, `boosted`, `production`, `certificates`; they share
+`harness`. `quote` writes figures of stored results into the two READMEs.
 """

@@ -192,15 +192,17 @@ struct Contest {
   std::vector<std::int64_t> values;  // per point inside
 };
 
-// The twin of Prices.
+// The twin of Prices: those of a gate are at the node that stands for it, and 0 at others.
 struct PlainPrices {
   std::vector<std::int32_t> alpha, beta;  // per node of the forest
 
   explicit PlainPrices(const Case& c) : alpha(c.twins.size(), 0), beta(c.twins.size(), 0) {}
   PlainPrices(const Case& c, const Prices& prices) {
     for (std::size_t n = 0; n < c.twins.size(); ++n) {
-      alpha.push_back(prices.alpha(static_cast<std::int32_t>(n)));
-      beta.push_back(prices.beta(static_cast<std::int32_t>(n)));
+      const std::int32_t gate = c.forest.gate[n];
+      const bool stands = gate >= 0 && c.forest.gate_node[gate] == static_cast<std::int32_t>(n);
+      alpha.push_back(stands ? prices.alpha(gate) : 0);
+      beta.push_back(stands ? prices.beta(gate) : 0);
     }
   }
   bool operator==(const PlainPrices&) const = default;
@@ -231,7 +233,7 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);
-void check_largest_price();
+void check_largest_payment();
 void check_prices_settle_a_contradiction();
 
 // test_local_search.cpp

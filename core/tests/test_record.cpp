@@ -92,18 +92,34 @@ class Record {
     check_part(rest);
   }
 
+  // What a leaf pays that only points with these cells reach: for each split of its tree the side that all of them
+  // take.
+  std::int64_t paid(const Allowed& allowed, const PlainPrices& prices, std::size_t t) const {
+    std::int64_t sum = 0;
+    for (std::size_t n = 0; n < c_.model.trees[t].size(); ++n) {
+      const TwinNode& node = c_.model.trees[t][n];
+      if (node.feature < 0) continue;
+      const std::vector<Cell>& cells = allowed[node.feature];
+      const auto lefts = std::count_if(cells.begin(), cells.end(), [&](Cell cell) { return node.goes_left[cell]; });
+      if (lefts == static_cast<std::ptrdiff_t>(cells.size())) sum += prices.alpha[forest_.roots[t] + n];
+      if (lefts == 0) sum += prices.beta[forest_.roots[t] + n];
+    }
+    return sum;
+  }
+
   // The best of a tree's leaves in scaled scores, payments deducted.
   std::int64_t best(const Allowed& allowed, Pair pair, const PlainPrices& prices, std::size_t t, int n) const {
     const TwinNode& node = c_.model.trees[t][n];
-    if (node.feature < 0) return forest_.scale.value(node.scores[pair.winner] - node.scores[pair.loser]);
-    const std::size_t id = forest_.roots[t] + n;
+    if (node.feature < 0) {
+      const std::int64_t lead = node.scores[pair.winner] - node.scores[pair.loser];
+      return forest_.scale.value(lead) - paid(allowed, prices, t);
+    }
     std::int64_t most = kNone;
     for (const bool left : {true, false}) {
       Allowed part = allowed;
       std::erase_if(part[node.feature], [&](Cell cell) { return node.goes_left[cell] != left; });
       if (part[node.feature].empty()) continue;
-      const std::int64_t below = best(part, pair, prices, t, left ? node.left : node.right);
-      most = std::max(most, below - (left ? prices.alpha[id] : prices.beta[id]));
+      most = std::max(most, best(part, pair, prices, t, left ? node.left : node.right));
     }
     return most;
   }
@@ -162,9 +178,9 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
   Recorder recorder(forest);
   Searcher searcher(forest, table);
   const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop, &recorder);
-  // With cuts, a record names all other classes, and a search without it the neighbours alone: other boxes, other
-  // cores.
-  const bool same_search = forest.band == 0 && (!forest.sums.cut || forest.n_classes <= 2);
+  // With cuts, a record names all other classes, and a search without it the neighbours alone. In a band, a record has
+  // neither exact leaves nor pairs of classes that decide by themselves. Other boxes, other cores.
+  const bool same_search = (!forest.sums.cut || forest.n_classes <= 2) && forest.band == 0;
   CHECK(outcome.status == expected.status &&
             (!same_search || (outcome.witness == expected.witness && outcome.used == expected.used &&
                               outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes)),

@@ -57,7 +57,12 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
     const TwinNode &own = *c.twins[r.origin[n]], &shared = *c.twins[r.slot_node[r.slot[n]]];
     CHECK(own.feature == shared.feature && own.goes_left == shared.goes_left, "nodes of one slot make the same split");
+    const std::int32_t gate = r.gate[n];
+    CHECK(gate > 0 && gate < r.n_gates() && r.gate_slot[gate] == r.slot[n], "a node has the gate of its split");
+    CHECK(r.gate_origin[gate] == c.forest.gate[r.origin[n]], "and of its tree");
   }
+  for (std::int32_t g = 2; g < r.n_gates(); ++g)
+    CHECK(r.gate_origin[g - 1] < r.gate_origin[g], "gates ascend, each of them once");
 }
 
 void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& contest) {

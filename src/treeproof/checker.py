@@ -34,9 +34,10 @@ features that meet all these (`is_met`). If `groups` of features are declared, e
 
 The proof. For each label to exclude, a split tree of the box shows that no point of it has that label, say k. A split
 cuts the box in two by one feature. A leaf is closed by one of four reasons:
-  prices      Every split n of the model has two prices, alpha_n, beta_n >= 0. A tree pays alpha_n where it goes left at
-              n and beta_n where it goes right; a cell of a feature earns what all splits of that feature pay for it. At
-              any point, what a tree pays on its path is earned by the cells, and splits off the paths only earn. So
+  prices      Every split n of the model has two prices, alpha_n, beta_n >= 0. A leaf pays alpha_n for each split n of
+              its tree at which all cells that reach the leaf go left, and beta_n where all go right, whether n is on
+              its path or not; a cell of a feature earns alpha_n or beta_n at every split n of that feature. At any
+              point, what the leaves pay is earned by the cells, and splits at which nothing is paid only earn. So
                   sum over trees of max over leaves (value - payments) + sum over features of max over cells (earnings)
               is at least the value at every point. If that is too little for k to win, k does not win.
   evaluated   Every tree has one value left in the box; the model's own arithmetic on these values gives another label.
@@ -64,7 +65,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 if sys.version_info < (3, 10):  # noqa: UP036 - a copy runs anywhere
     sys.exit("The checker needs Python 3.10 or newer.")
@@ -1141,6 +1142,22 @@ def leaves_open(reasons: list[int], changes: list[int], budget: Budget) -> bool:
 # ---------------------------------------------------------------------------------------------------------- the proof
 
 
+class Priced(NamedTuple):
+    """A split with its prices."""
+
+    left: int  # the cells that go left, as bits
+    alpha: int
+    beta: int
+
+
+Table = dict[int, dict[int, list[Priced]]]  # prices, per tree, by its root, and per feature
+
+
+def due(splits: list[Priced], cells: int) -> int:
+    """Return what is paid, where only these cells are left, for the sides of splits that all of them take."""
+    return sum(alpha if not cells & ~left else beta if not cells & left else 0 for left, alpha, beta in splits)
+
+
 class Proof:
     """The split trees, and the bounds at their leaves."""
 
@@ -1154,9 +1171,15 @@ class Proof:
         self.tables = []
         for entries in given["tables"]:
             _ints(entries, 0, 2**63, "Prices and their nodes")
-            table = {n: (a, b) for n, a, b in zip(entries[::3], entries[1::3], entries[2::3], strict=True)}
-            splits = all(n < len(space.owner) and space.owner[n] >= 0 for n in table)
-            require(splits and 3 * len(table) == len(entries), "Prices must be those of splits, one pair for each.")
+            triples = list(zip(entries[::3], entries[1::3], entries[2::3], strict=True))
+            splits = all(n < len(space.owner) and space.owner[n] >= 0 for n, _, _ in triples)
+            once = len({n for n, _, _ in triples}) == len(triples)
+            require(splits and once, "Prices must be those of splits, one pair for each.")
+            table: Table = {}
+            for n, alpha, beta in triples:
+                root = self.model.roots[bisect_right(self.model.roots, n) - 1]
+                priced = Priced(space.left_cells[n], alpha, beta)
+                table.setdefault(root, {}).setdefault(space.owner[n], []).append(priced)
             self.tables.append(table)
         # All values and prices as whole multiples of one small fraction, 1 / scale.
         self.scale = math.lcm(self.model.finest, 2 ** max(0, -unit))
@@ -1225,39 +1248,44 @@ class Proof:
         words = self._take(2 * -(-n_cells // 64))
         return f, sum((word & 0xFFFFFFFF) << 32 * i for i, word in enumerate(words))
 
-    def _loses(self, box: list[int], winner: int, loser: int, prices: dict[int, tuple[int, int]]) -> bool:
+    def _loses(self, box: list[int], winner: int, loser: int, prices: Table) -> bool:
         """Return whether the bound shows that `winner` does not have the label anywhere in the box."""
         least = self.model.least_lead(winner, loser)
         if least is None:
             return False
-        self.budget.spend(len(prices) + len(box))
+        self.budget.spend(len(box))
         leads, bound = self._lead(winner, loser), 0
         for root in self.model.roots:
-            bound += max(leads[node] - paid * self.price for node, paid in self._reached(box, root, prices))
+            reached = self._reached(box, root, prices.get(root, {}))
+            bound += max(leads[node] - paid * self.price for node, paid in reached)
         earning: list[dict[int, list[int]]] = [{} for _ in box]  # per feature and split: what sides earn
-        for node, (alpha, beta) in prices.items():
-            sides = earning[self.space.owner[node]].setdefault(self.space.left_cells[node], [0, 0])
-            sides[0] += alpha
-            sides[1] += beta
+        for f, splits in itertools.chain.from_iterable(map(dict.items, prices.values())):
+            self.budget.spend(len(splits))
+            for split in splits:
+                sides = earning[f].setdefault(split.left, [0, 0])
+                sides[0] += split.alpha
+                sides[1] += split.beta
         bound += sum(most_earned(box[f], splits, self.budget) for f, splits in enumerate(earning)) * self.price
         return bound < least * self.scale
 
-    def _reached(self, box: list[int], root: int, prices: dict[int, tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """Yield the leaves of a tree that points of the box may reach, each with what is paid on the way to it."""
-        visited, owner, left_cells = 1, self.space.owner, self.space.left_cells
-        todo = [(root, 0, 0, box[0])]  # a node, paid so far, and a feature with its cells there; -1: back above a split
+    def _reached(self, box: list[int], root: int, prices: dict[int, list[Priced]]) -> Iterator[tuple[int, int]]:
+        """Yield the leaves of a tree that points of the box may reach, each with what it pays."""
+        owner, left_cells = self.space.owner, self.space.left_cells
+        paid = sum(due(splits, box[f]) for f, splits in prices.items())
+        visited = 1 + sum(map(len, prices.values()))
+        todo = [(root, paid, 0, box[0])]  # a node, what is due, a feature and its cells there; -1: back above a split
         while todo:
             node, paid, f, cells = todo.pop()
             box[f] = cells
             f = owner[node] if node >= 0 else -1
             if f >= 0:
-                cells, left, (alpha, beta) = box[f], left_cells[node], prices.get(node, (0, 0))
-                visited += self.space.words[f]
+                cells, left, splits = box[f], left_cells[node], prices.get(f, [])
+                visited += self.space.words[f] * (1 + len(splits))
+                paid -= due(splits, cells)
                 todo.append((-1, 0, f, cells))
-                if cells & ~left:
-                    todo.append((self.model.right[node], paid + beta, f, cells & ~left))
-                if cells & left:
-                    todo.append((self.model.left[node], paid + alpha, f, cells & left))
+                for child, part in ((self.model.right[node], cells & ~left), (self.model.left[node], cells & left)):
+                    if part:
+                        todo.append((child, paid + due(splits, part), f, part))
             elif node >= 0:
                 yield node, paid
         self.budget.spend(visited)
@@ -1449,7 +1477,7 @@ def number(feature: Feature, value: float) -> str:
     """Return the shortest decimal that the model reads as this number."""
     rounded = _single if feature.numbers == "float32" else float
     shown = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    return repr(next(short for short in shown if rounded(short) == value) + 0.0).removesuffix(".0")
+    return repr(next((short for short in shown if rounded(short) == value), value) + 0.0).removesuffix(".0")
 
 
 def condition(feature: Feature, cells: int) -> str:

@@ -730,15 +730,19 @@ def falls_short(space: Space, box: list[int], winner: int, loser: int, prices: A
     """Whether the bound of `checker.py` is too little: with every choice of leaves."""
     model = space.model
 
-    def leaves(node: int, box: list[int], paid: int) -> Any:
+    def leaves(node: int, box: list[int], tree: range) -> Any:
         f = space.owner[node]
         if f < 0:
+            paid = 0  # for every split of the tree at which all points of the box take one side
+            for n in prices.keys() & set(tree):
+                sides = {space.left_cells[n] >> c & 1 for c in range(64) if box[space.owner[n]] >> c & 1}
+                paid += {(1,): prices[n][0], (0,): prices[n][1]}.get(tuple(sides), 0)
             yield Fraction(model.values[node][winner]) - Fraction(model.values[node][loser]) - paid * unit
             return
-        left, (alpha, beta) = space.left_cells[node], prices.get(node, (0, 0))
-        for child, cells, price in ((model.left[node], left, alpha), (model.right[node], ~left, beta)):
+        left = space.left_cells[node]
+        for child, cells in ((model.left[node], left), (model.right[node], ~left)):
             if box[f] & cells:
-                yield from leaves(child, [*box[:f], box[f] & cells, *box[f + 1 :]], paid + price)
+                yield from leaves(child, [*box[:f], box[f] & cells, *box[f + 1 :]], tree)
 
     earned = sum(
         max(
@@ -751,7 +755,7 @@ def falls_short(space: Space, box: list[int], winner: int, loser: int, prices: A
     start = Fraction(model.start[winner]) - Fraction(model.start[loser])
     assert model.error is not None
     least = -model.error if model.error else 0 if winner < loser else model.step
-    chosen = itertools.product(*(set(leaves(root, box, 0)) for root in model.roots))
+    chosen = itertools.product(*(set(leaves(root, box, range(root, end))) for root, end in model.trees))
     return all(start + sum(values) + earned * unit < least for values in chosen)
 
 
