@@ -237,7 +237,7 @@ def test_one_option_has_one_help_text_everywhere():
                 texts.setdefault(flag, set()).add((metavar, action.help))
     several = {flag for flag, found in texts.items() if len(found) > 1}
     # What is written, which kinds there are, what is kept unless said, and which row is meant, depends on the command.
-    assert several <= {"--out", "--kind", "--keep", "--row"}
+    assert several <= {"--out", "--certificate", "--kind", "--keep", "--row"}
 
 
 def test_rows_are_chosen_in_one_way_everywhere():

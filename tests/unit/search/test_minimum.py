@@ -34,7 +34,7 @@ def test_a_cheapest_set_is_found_and_one_that_was_known_is_kept_if_none_is_cheap
             tried.append(features)
             return Sufficient(features, "minimal")
 
-        def missed(features: frozenset[int], order: Any, does=does) -> Change | None:
+        def missed(features: frozenset[int], order: Any, unproved: Any, does=does) -> Change | None:
             if does(features):
                 return None
             freed = frozenset(range(N)) - features

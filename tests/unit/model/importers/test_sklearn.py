@@ -361,7 +361,7 @@ class TestSubclasses:
 
 
 REFUSED = {
-    "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "mean of 2 calibrated models"),
+    "calibrated": (fit(CalibratedClassifierCV(DecisionTreeClassifier(), cv=2)), "must have two classes"),
     "linear model": (LogisticRegression(), "Got LogisticRegression instead. That is a linear model, not a tree ens"),
     "class": (
         RandomForestClassifier,
