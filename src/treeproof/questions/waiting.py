@@ -95,10 +95,11 @@ def waiting(text: str | None) -> Iterator[None]:
     Inside another one, and in other threads than the main one, nothing is said. Without a text nothing is said from
     here on, for somebody who draws a progress bar.
     """
-    if threading.current_thread() is not threading.main_thread():
+    seen = is_drawn_on(sys.stderr) and QUIET not in os.environ
+    if not seen or threading.current_thread() is not threading.main_thread():
         yield
         return
-    _teller.begin(text if QUIET not in os.environ and is_drawn_on(sys.stderr) else None)
+    _teller.begin(text)
     try:
         yield
     finally:
