@@ -92,6 +92,8 @@ def rounded_inside(value: float, low: float, high: float, floats: Floats, like: 
     >>> rounded_inside(FLOAT32.round(17.740002), FLOAT32.round(17.740002), 17.8, FLOAT32, like=15.93)
     '17.75'
     """
+    if low <= 0 <= high and abs(value) < SMALLEST:  # where LightGBM cuts in place of zero
+        return "0"
     text = floats.shortest(value)
     if math.isnan(value) or _n_digits(text) <= max(digits, _FEW_DIGITS):
         return text
