@@ -64,7 +64,7 @@ from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
 from treeproof.questions.waiting import counted
 from treeproof.space.constraints import read_declarations
-from treeproof.space.declare import dated, declare
+from treeproof.space.declare import dated, declare, recorded
 from treeproof.space.features import NumericKind
 from treeproof.space.space import Space
 
@@ -182,7 +182,7 @@ class Explainer:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
             if other is None:
                 other = [j for j, column in enumerate(forest.columns) if column.other_code in rows[:, j]]
-        usual = recorded_kinds(chosen)
+        usual = {**recorded(forest), **recorded_kinds(chosen)}
         if data is not None:
             whole = (np.isnan(rows) | (rows == np.floor(rows))).all(axis=0).tolist()
             usual = {j: kind for j, kind in usual.items() if whole[j]} | kinds_of(data, forest.columns)
