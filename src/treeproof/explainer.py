@@ -19,7 +19,7 @@ from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.frames import Form
-from treeproof.model.importers import import_model, link_of, probability_of, recorded_kinds, selected
+from treeproof.model.importers import import_model, link_of, narrows, probability_of, recorded_kinds, selected
 from treeproof.model.labels import name_labels
 from treeproof.model.rows import as_row, as_rows, kinds_of
 from treeproof.oracles import make_oracle, options_of
@@ -198,7 +198,13 @@ class Explainer:
         self._spreads = None if data is None else spreads_of(space, rows)
         self._link = link_of(chosen)
         self._make: Callable[[Forest, Mapping[Any, str] | None], Context | None] = partial(
-            _make_context, space, read_groups(space, groups), oracle, options, verify, form_of(space, data)
+            _make_context,
+            space,
+            read_groups(space, groups),
+            oracle,
+            options,
+            verify,
+            form_of(space, data, narrows(chosen)),
         )
         self._names = copy(names)
         self._forest = forest
