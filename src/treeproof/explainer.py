@@ -722,7 +722,10 @@ class Explainer:
         """
         context = self._context
         moves = make_moves(context, context.instance(x), fixed=keep, scale=scale, usual=self._spreads)
-        return robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        found = robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        if norm == "l0" or found.status == "constant":
+            return found
+        return replace(found, scale=make_scales(context, scale, self._spreads).measure)
 
     def enumerate(
         self,

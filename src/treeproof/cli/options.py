@@ -344,6 +344,10 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.observed or names or measured:
         options["data"] = [table.row(i, forest.columns) for i in range(len(table.rows))]
         options["domain"] = "observed" if args.observed else "all"
+    if measured and not args.observed and not names:  # scales alone say nothing about which inputs there are
+        in_groups = set(itertools.chain(*one_hot.values()))
+        expected = [c.name for c in forest.columns if c.missing == "expected" and c.categories is None]
+        options = {"missing": [name for name in expected if name not in in_groups], "other": ()} | options
     written = read_declarations(args.constraints).kinds if args.constraints else {}
     settled = {*kinds, *written, *itertools.chain(*one_hot.values())}
     kinds |= _usual_kinds(args, forest, table, settled)

@@ -275,7 +275,7 @@ class Abductive(Result):
 
     def _furthest(self) -> str:
         """Return whether other features reach further, if there was a budget of features."""
-        if self.at_most is None or self.within is None:
+        if not self.at_most or self.within is None:  # there is one set of no features
             return ""
         if self.furthest is None:
             return " Timed out; a larger radius may be possible."

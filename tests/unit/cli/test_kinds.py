@@ -79,6 +79,28 @@ def test_whole_numbers_of_the_table_count_if_the_model_cuts_between_such(folder,
     assert "both integer and real" in capsys.readouterr().err
 
 
+def test_distances_are_measured_by_the_data_and_nothing_else_changes(folder, capsys):
+    frame, label = credit()
+    XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(frame, label).save_model("model.json")
+    frame.to_csv("data.csv", index=False)
+    files = ["model.json", "data.csv", "--quiet"]
+    out, _ = said(capsys, "ask", "robustness", *files)
+    radius = tp.Explainer(tp.load_model("model.json"), data=frame, missing="all").robustness(frame.iloc[0])
+    assert out == f"row 0: {radius}\n\n"
+    assert "\nScale: half the distance between the 16th and the 84th percentile of the data; named and" in out
+    given, _ = said(capsys, "ask", "robustness", *files, "--scale", "rate=1000", "credits=1000", "owner=1000")
+    assert "Scale: as given for credits, rate, owner; named" in given
+    nothing, _ = said(capsys, "explain", *files, "--at-most", "0")
+    assert f"moves by {radius.proved:.6g}" in nothing
+    assert "at most 0" not in nothing
+    change, _ = said(capsys, "explain", *files, "--kind", "contrastive", "--radius", "1")
+    assert change.count("\nScale: half the") == 1
+    # All columns may still be missing, at a distance of 1.
+    plain, _ = said(capsys, "explain", *files)
+    near, _ = said(capsys, "explain", *files, "--radius", "100000")
+    assert near.splitlines()[:3] == plain.splitlines()[:3]
+
+
 def test_it_is_said_once_if_models_are_compared(folder, capsys):
     forest, patient = tp.examples.heart_disease()
     tp.save_forest(forest, "heart.json")
