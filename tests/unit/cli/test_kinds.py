@@ -60,22 +60,21 @@ def test_an_xgboost_file_keeps_the_kinds_of_the_training_frame(folder, capsys):
 
 def test_whole_numbers_of_the_table_count_if_the_model_cuts_between_such(folder, capsys):
     frame, label = credit()
-    forest = RandomForestClassifier(10, max_depth=4, random_state=0)
-    save_model(make_pipeline(StandardScaler(), forest).fit(frame[["credits", "rate"]], label), "scaled.skops")
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    save_model(make_pipeline(StandardScaler(), forest).fit(frame[["credits", "rate"]], label), "scaled.json")
     frame[["credits", "rate"]].to_csv("data.csv", index=False)
-    out, err = said(capsys, "explain", "scaled.skops", "data.csv", "--row", "0")
+    out, err = said(capsys, "explain", "scaled.json", "data.csv", "--row", "0")
     assert "credits" in err
     assert "rate" not in err
     # That a single row's numbers happen to be whole says nothing about a model of fractions.
     (folder / "row.csv").write_text("credits,rate\n3,1\n")
-    assert said(capsys, "explain", "scaled.skops", "row.csv")[1] == err
-    for real in (["--real", "credits"], ["--quiet"]):
-        assert said(capsys, "explain", "scaled.skops", "data.csv", *real)[1] == ""
-    exact = said(capsys, "explain", "scaled.skops", "data.csv", "--integer", "credits")
+    assert said(capsys, "explain", "scaled.json", "row.csv")[1] == err
+    assert said(capsys, "explain", "scaled.json", "data.csv", "--real", "credits")[1] == ""
+    exact = said(capsys, "explain", "scaled.json", "data.csv", "--integer", "credits")
     assert exact == (out, "")  # who declares it knows it
     (folder / "declared.txt").write_text("credits is real\n")
-    assert said(capsys, "explain", "scaled.skops", "data.csv", "--constraints", "declared.txt")[1] == ""
-    assert main(["explain", "scaled.skops", "data.csv", "--integer", "credits", "--real", "credits"]) != 0
+    assert said(capsys, "explain", "scaled.json", "data.csv", "--constraints", "declared.txt")[1] == ""
+    assert main(["explain", "scaled.json", "data.csv", "--integer", "credits", "--real", "credits"]) != 0
     assert "both integer and real" in capsys.readouterr().err
 
 
