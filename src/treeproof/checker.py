@@ -732,7 +732,7 @@ class Space:
             self.budget.spend(width * len(columns))
             if categories is None:
                 points = [[float(c == column) for c in columns] for column in columns]
-                labels = [f"{model.column_names[column]} = 1" for column in columns]
+                labels = [f"{model.column_names[column]} = 1" for column in columns] if len(columns) > 1 else ["1"]
             else:
                 points, labels = [[float(code)] for code in range(width)], [_printable(label) for label in categories]
             points, labels = [points[i] for i in _bits(chosen)], [labels[i] for i in _bits(chosen)]
@@ -1530,8 +1530,10 @@ def declared(space: Space) -> list[str]:
     alike: dict[str, list[str]] = {}
     for feature in space.features:
         about, words = space.model.columns[feature.columns[0]], []
-        if feature.points and about["categories"] is None:
+        if len(feature.columns) > 1:
             words.append(f"exactly one is 1, the others are 0: {' or '.join(feature.labels)}")
+        elif feature.points and about["categories"] is None:
+            words.append("only 1")
         elif feature.points:
             chosen = {int(point) for (point,) in feature.points}
             left_out = [label for code, label in enumerate(about["categories"]) if code not in chosen]

@@ -837,6 +837,14 @@ def test_a_narrower_space_is_named():
     ]
 
 
+def test_one_of_a_single_column_reads_like_any_other_value():
+    document, model = stump()
+    alone = {**document, "space": {"one_hot": [[1]]}, "claim": "sufficient", "witnesses": {}}
+    checked = check({**alone, "box": {"0": [0, 0], "1": [0, 0]}}, model)
+    assert (checked.row, checked.space) == (["a = 0", "b = 1"], ["b: only 1"])
+    assert checked.conditions == ["a <= 0.5", "b is 1"]
+
+
 def test_what_may_be_missing_is_named_where_it_is_left_out():
     columns = [Column("a", missing="possible"), Column("b", missing="expected")]
     forest = build_forest([split("a", 0, 0, 1, missing="yes"), split("b", 0, 0, 1), 0], columns=columns, classes=[0, 1])
