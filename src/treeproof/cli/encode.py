@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_target(parser)
     add_model(parser)
-    add_timeout(parser, "time limit; without the whole formula nothing is written")
+    add_timeout(parser)
     add_encoding(parser)
     output = section(parser, "output")
     output.add_argument(

@@ -230,7 +230,7 @@ def add_search(
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
-    add_timeout(parser, "time limit for each row; the best answer until then is given")
+    add_timeout(parser)
     if order:
         search.add_argument(
             "--order",
@@ -248,10 +248,13 @@ def add_search(
     add_output(parser, out=out)
 
 
-def add_timeout(parser: argparse.ArgumentParser, text: str) -> None:
-    """Add the option of a time limit, with what it means."""
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a time limit."""
     section(parser, "search").add_argument(
-        "--timeout", type=_seconds, metavar="SECONDS", help=f"{text} (default: {TIMEOUT:g}; none: no limit)"
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
     )
 
 
