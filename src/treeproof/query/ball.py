@@ -10,6 +10,7 @@ another named value is 1 divided by the scale; from a missing value to a number,
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,12 +46,15 @@ class Ball:
             if self._spans(self.radius if isinstance(feature, NumericFeature) else reach):
                 cells.update(range(feature.n_cells))
         else:
-            cells.update(self._numbers(feature, reach, float(row[feature.column])))
+            numbers = self._numbers(feature, reach, float(row[feature.column]))
+            if isinstance(numbers, range) and own in numbers:
+                return numbers
+            cells.update(numbers)
             if self._spans(self.radius) and feature.missing_cell is not None:
                 cells.add(feature.missing_cell)
         return as_domain(frozenset(cells), feature.ordered)
 
-    def _numbers(self, feature: NumericFeature, reach: Fraction, value: float) -> list[int]:
+    def _numbers(self, feature: NumericFeature, reach: Fraction, value: float) -> Sequence[int]:
         """Return the cells of numbers within reach of a value."""
         near = as_float(reach)
         slack = (abs(value) + near) * 2.0**-50  # more than floats are off

@@ -172,6 +172,8 @@ class NumericFeature:
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
         value = None if near is None or math.isnan(float(near[self.column])) else float(near[self.column])
+        if self.missing_cell is None and isinstance(domain, range):
+            return self._condition(*self._ends(domain[0], domain[-1]), near=value)
         cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)
         missing = None if self.missing_cell is None else self.missing_cell in domain
         if not cells:
@@ -215,11 +217,12 @@ class NumericFeature:
             cells.add(self.missing_cell)
         return frozenset(cells)
 
-    def between(self, low: float, high: float) -> list[int]:
+    def between(self, low: float, high: float) -> Sequence[int]:
         """Return the cells that contain a number of the interval."""
         first = bisect_left(self.ends, low)
         last = bisect_right(self.starts, high) - 1
-        return [self.cell_of(place) for place in range(first, last + 1)]
+        places = range(first, last + 1)
+        return places if self.missing_cell is None else [self.cell_of(place) for place in places]
 
 
 @dataclass(frozen=True, eq=False)

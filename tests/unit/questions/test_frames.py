@@ -178,7 +178,7 @@ def test_types_are_widened_only_where_a_value_does_not_fit():
         [tp.split("n", 1.5, tp.split("day", 10.5, "a", "b"), "a")], columns=["n", "day"], classes=["a", "b"]
     )
     frame = pd.DataFrame(
-        {"day": pd.to_datetime(["0001-01-20"]).astype("datetime64[s]"), "n": np.array([2], dtype=np.int8)}
+        {"day": np.array(["0001-01-20"], dtype="datetime64[s]"), "n": np.array([2], dtype=np.int8)}
     )
     whole = tp.Explainer(forest, kinds={"n": "ordinal", "day": "date"}).contrastive(frame).to_frame()
     assert whole.dtypes.to_dict() == {"n": np.dtype(np.int8), "day": np.dtype("datetime64[s]")}

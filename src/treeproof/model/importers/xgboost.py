@@ -324,9 +324,6 @@ def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, li
     """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
     trees, n_sums = learner.trees, learner.n_sums
     require_trees(trees)
-    if ((learner.tree_info < 0) | (learner.tree_info >= n_sums)).any():
-        got = sorted(set(learner.tree_info.tolist()))
-        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {got}.")
     sizes = np.array([len(tree["left_children"]) for tree in trees])
 
     def joined(key: str, read: Callable[[Any, str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
