@@ -966,12 +966,13 @@ class Claim:
             self.prove(self.kept(set(range(len(self.features))) - free), proof)
         near = " within the ranges around the instance" if self.near else ""
         text = f"a change of {self.groups.named(units)} alone gives the label {self.model.names[got]}"
+        other = "another label" if self.target is None else "that label"
         if len(units) > 1:
-            other = "another" if self.target is None else "that"
-            text += f"; a change of fewer of them alone does not give {other} label{near}"
+            text += f"; a change of fewer of them alone does not give {other}{near}"
         if self.given["minimum"] is not None:
             costs, reasons = self._minimum("reasons")
-            text += self._no_cheaper([self.forcing(reason) for reason in reasons], costs, units) + near
+            sets = [self.forcing(reason) for reason in reasons]
+            text += self._no_cheaper(sets, costs, units, f"gives {other}") + near
         # Some features of a group may stay as they are.
         moved = [f for f in sorted(changed) if not self.groups.texts or reached[f] != self.at[f]]
         return text, [
@@ -1043,7 +1044,7 @@ class Claim:
         require(len(costs) == len(self.features), "There must be a cost for each feature.")
         return costs, given[what]
 
-    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int]) -> str:
+    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int], does: str = "does") -> str:
         """Return in words that whatever meets all sets costs at least as much as the chosen ones; CheckError if not."""
         for group, those in self.groups.members.items():
             one = len({costs[f] for f in those}) == 1
@@ -1052,9 +1053,9 @@ class Claim:
         met = is_met(sets, costs, total - 1, self.budget)
         require(not met, "The certificate does not exclude a smaller or cheaper set.")
         if set(costs) == {1}:
-            return "; no smaller set does"
+            return f"; no smaller set {does}"
         named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
-        return f"; no set that costs less than {total} does (costs: {named})"
+        return f"; no set that costs less than {total} {does} (costs: {named})"
 
 
 class Groups:

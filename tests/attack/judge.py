@@ -266,8 +266,7 @@ class Judge:
         at = self._place(new)
         if not self.space[at] or any(not mask[at] for mask in self.around.values()):
             problems.append("the change leaves the space or the ranges")
-        that = "does not give that label" in checked.text
-        target = label if that else None
+        that = "that label" in checked.text
         wrong = self.labels == label if that else self.labels != self.own
 
         def gives(units: Any) -> bool:
@@ -282,19 +281,15 @@ class Judge:
                 for unit in chosen:
                     if gives(set(chosen) - {unit}):
                         problems.append(f"without {unit}, the label changes too")
-            elif target is None and len(chosen) == 1 and self._has_target(part):
-                continue  # which label is meant is not said
             else:
-                problems += self._cheaper(part.removesuffix(" within the ranges around the instance"), chosen, gives)
+                part = part.removesuffix(" within the ranges around the instance")
+                problems += self._cheaper(part, chosen, gives, f"gives {'that' if that else 'another'} label")
         return problems
 
-    def _has_target(self, part: str) -> bool:
-        return part == "no smaller set does"  # than one feature: none at all, which changes nothing
-
-    def _cheaper(self, part: str, chosen: list[str], does: Callable[[Any], bool]) -> list[str]:
+    def _cheaper(self, part: str, chosen: list[str], does: Callable[[Any], bool], words: str = "does") -> list[str]:
         costs = dict.fromkeys(self.units, 1)
-        if part != "no smaller set does":
-            match = re.fullmatch(r"no set that costs less than (\d+) does \(costs: (.*)\)", part)
+        if part != f"no smaller set {words}":
+            match = re.fullmatch(rf"no set that costs less than (\d+) {words} \(costs: (.*)\)", part)
             if not match:
                 raise NotUnderstoodError(part)
             costs = {name: int(cost) for name, _, cost in (text.rpartition(" ") for text in match[2].split(", "))}

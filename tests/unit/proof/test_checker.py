@@ -656,14 +656,27 @@ def test_the_smallest_change():
         return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
 
     reason = {"features": [0], "proof": proof}
-    assert "alone gives the label 1; no smaller set does (2 closed" in str(check(minimum(reason), model))
-    assert "costs less than 5 does (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
+    assert "alone gives the label 1; no smaller set gives another label (2 closed" in str(check(minimum(reason), model))
+    assert "costs less than 5 gives another label (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
     rejected(minimum(), model, "does not exclude a smaller")
     rejected(minimum({"features": [1], "proof": proof}), model, "has several")
     rejected(
         minimum({"features": [0, 1], "proof": proof}, costs=[5, 1]), model, "does not exclude a smaller or cheaper"
     )
     rejected(minimum({**reason, "more": 1}), model, "A reason has features and a proof")
+
+
+def test_which_label_a_cheaper_change_does_not_give_is_said():
+    """A change of b costs less, and gives yes: that none gives perhaps is proved, and no more must be said."""
+    tree = split("a", 0, split("b", 0, "no", "yes"), "perhaps")
+    explainer = tp.Explainer(build_forest([tree], columns=["a", "b"], classes=["no", "yes", "perhaps"]))
+    for target, name, said in (
+        ("perhaps", "a", "less than 2 gives that label"),
+        (None, "b", "less than 1 gives another"),
+    ):
+        change = explainer.contrastive([0, 0], target=target, minimum=True, cost={"a": 2, "b": 1})
+        assert change.feature_names == (name,)
+        assert said in change.certificate().check().text
 
 
 def test_sets_are_met_by_as_much_as_enumeration_says():

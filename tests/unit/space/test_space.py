@@ -350,8 +350,8 @@ class TestDates:
         assert feature.show(np.float32([self.DAY])) == "2024-02-29"
         with pytest.raises(InputError, match=r"of kind date: it must be a whole number. Got 3.5"):
             feature.cell([3.5])
-        with pytest.raises(InputError, match=r"0001-01-01 <= signup <= 9999-12-31. Got 1e\+10"):
-            feature.cell([1e10])
+        with pytest.raises(InputError, match=r"0001-01-01 <= signup <= 9999-12-31. Got 1e\+20"):
+            feature.cell([1e20])
 
     def test_may_be_bounds_and_stand_in_rules(self):
         space = self.space(
