@@ -1266,6 +1266,45 @@ def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
     assert (unread.returncode, unread.stderr.startswith("Cannot be read: 'utf-8' codec")) == (2, True)
 
 
+def test_the_copy_says_which_python_it_needs():
+    code = CHECKER.read_text(encoding="utf-8")
+    ast.parse(code, feature_version=(3, 8))  # an older Python reads it, and so comes to the sentence
+    older = "import sys; sys.version_info = (3, 9); exec(compile(sys.stdin.read(), 'checker.py', 'exec'))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", older], input=code, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (1, "The checker needs Python 3.10 or newer.\n")
+
+
+def test_the_copy_prints_what_the_terminal_has_no_letters_for(tmp_path):
+    document, model = stump()
+    named = model.replace('"name": "a"', '"name": "\\u00e4"')
+    (tmp_path / "model.json").write_text(named, encoding="utf-8")
+    right = json.dumps({**document, "model": hashlib.sha256(named.encode()).hexdigest()})
+    (tmp_path / "right.json").write_text(right, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(CHECKER), "right.json", "model.json"],
+        cwd=tmp_path,
+        env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Checked: \\xe4 forces the label 0;")
+
+
+def test_a_fault_of_the_checker_is_not_called_damage_alone(monkeypatch):
+    document, model = stump()
+
+    def faulty(*_: object) -> None:
+        raise TypeError("a slip")
+
+    monkeypatch.setattr(check_module.Claim, "_check_reason", faulty)
+    rejected(document, model, r"it is damaged, or the checker has a fault \(TypeError: a slip\)")
+
+
 def test_check_takes_a_certificate_or_its_file_and_the_model_in_any_form(tmp_path):
     X, y = load_iris(return_X_y=True)
     fitted = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
