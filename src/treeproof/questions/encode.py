@@ -27,21 +27,6 @@ def encode(
     UnsupportedQueryError if it is not complete in time: a part of it would say something else.
     """
     require_one_of("format", format, ("dimacs", "smtlib"))
-    try:
-        with building_until(deadline_after(timeout)):
-            return _encode(context, instance, features, target, format, options)
-    except TimeoutError as error:
-        raise UnsupportedQueryError("Timed out before the formula was complete; allow more time.") from error
-
-
-def _encode(
-    context: Context,
-    instance: Instance,
-    features: Iterable[str | int] | None,
-    target: Any,
-    format: Literal["dimacs", "smtlib"],
-    options: Mapping[str, Any],
-) -> str:
     space = context.space
     fixed = range(space.n_features) if features is None else context.features(features)
     query = Query(fix(context.cells, instance.point, fixed), context.claim(instance, target))
@@ -50,14 +35,18 @@ def _encode(
         be_on_time()
         return str(space.features[feature].condition(domain))
 
-    if format == "dimacs":
-        from treeproof.oracles.sat import SatOracle, to_dimacs  # slow to import
+    try:
+        with building_until(deadline_after(timeout)):
+            if format == "dimacs":
+                from treeproof.oracles.sat import SatOracle, to_dimacs  # slow to import
 
-        sat = make_oracle("sat", context.cells, **options)
-        assert isinstance(sat, SatOracle)
-        return to_dimacs(sat, query, space.names, describe)
-    from treeproof.oracles.smt import SmtOracle, to_smtlib
+                sat = make_oracle("sat", context.cells, **options)
+                assert isinstance(sat, SatOracle)
+                return to_dimacs(sat, query, space.names, describe)
+            from treeproof.oracles.smt import SmtOracle, to_smtlib
 
-    smt = make_oracle("smt", context.cells, **options)
-    assert isinstance(smt, SmtOracle)
-    return to_smtlib(smt, query, space.names, describe)
+            smt = make_oracle("smt", context.cells, **options)
+            assert isinstance(smt, SmtOracle)
+            return to_smtlib(smt, query, space.names, describe)
+    except TimeoutError as error:
+        raise UnsupportedQueryError("Timed out before the formula was complete; allow more time.") from error
