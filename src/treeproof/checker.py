@@ -367,7 +367,7 @@ class Model:
                 return
         self.pure, self.error = False, None
         if any(error is None for _, error in bounds):
-            return
+            return require(not self.members, "The sums of members may overflow.")
         worst = max(error or Fraction(0) for _, error in bounds)
         if 2 * (largest + worst) <= Fraction(LARGEST[self.adds]) * least:
             # Two sums, and the division of all; after that, a softmax needs the room that `decide` explains.
