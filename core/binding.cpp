@@ -149,7 +149,7 @@ struct Cancel {
 };
 
 // Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
-// ms.
+// ms, until there is one: Python tells of it once.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
@@ -164,7 +164,7 @@ class Stopper {
 
   bool operator()() {
     const auto now = Clock::now();
-    if (now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
+    if (interrupted_ || now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
     if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
       nb::gil_scoped_acquire gil;

@@ -352,33 +352,29 @@ class Model:
         self.step = Fraction(1)
         if self.vote == "majority":
             return
-        if self.members:
-            return self._bound_members()
-        largest, most_terms = Fraction(0), 0  # of a sum: its size at most, and how many numbers but 0 are added
-        for k, start in enumerate(self.start):
-            terms = [max(abs(values[k]) for values in self.values[root:end]) for root, end in self.trees]
-            largest = max(largest, sum((Fraction(term) for term in terms if term), Fraction(abs(start))))
-            most_terms = max(most_terms, sum(map(bool, terms)))
-        bits, most = UNIT[self.adds], max(Fraction(1), Fraction(self.divisor))
-        least = min(Fraction(1), Fraction(self.divisor))
+        bits = UNIT[self.adds]
+        least, most = min(Fraction(1), Fraction(self.divisor)), max(Fraction(1), Fraction(self.divisor))
+        bounds = [self._bound_sum(k) for k in range(len(self.start))]
+        largest = max(size for size, _ in bounds)
         # Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
         # division makes two different sums equal.
-        if largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32 and not self.softmax and not self.sigmoid:
+        plain = not self.softmax and not self.sigmoid and not self.members
+        if plain and largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32:
             finest = max(value.as_integer_ratio()[1] for values in [self.start, *leaves] for value in values)
             places = finest.bit_length() - 1
             if largest * finest <= 2 ** (bits - 3) and places <= (100 if self.adds == "float32" else 900):
                 self.step = Fraction(1, finest)
                 return
-        self.pure = False
-        if 2 * largest > Fraction(LARGEST[self.adds]) * least or 8 * len(self.roots) > 2**bits:
-            self.error = None  # sums may overflow: none is trusted
-            return
-        # n additions move a sum by at most about n u M, a division by u more; 4 (n + 1) u M covers two sums. After a
-        # division, a softmax needs the room that `decide` explains.
-        self.error = 4 * (most_terms + 1) * largest / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
-        self.error += most * 16 / 2**bits if self.softmax else 0
-        if self.sigmoid is not None:
-            self._add_sigmoid(largest)
+        self.pure, self.error = False, None
+        if any(error is None for _, error in bounds):
+            return require(not self.members, "The sums of members may overflow.")
+        worst = max(error or Fraction(0) for _, error in bounds)
+        if 2 * (largest + worst) <= Fraction(LARGEST[self.adds]) * least:
+            # Two sums, and the division of all; after that, a softmax needs the room that `decide` explains.
+            self.error = 2 * worst + 2 * (largest + worst) / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
+            self.error += most * 16 / 2**bits if self.softmax else 0
+            if self.sigmoid is not None:
+                self._add_sigmoid(largest)
 
     def _add_sigmoid(self, largest: Fraction) -> None:
         """Add to `error` what sigmoids need, or set it to None.
@@ -401,47 +397,41 @@ class Model:
             exponential = 2 ** max(0, math.ceil(high * 13 / 9))  # exp(t) < 2**(13 t / 9)
             self.error += (5 * (1 + exponential) + 2 * size + 10) / 2**53 / times
 
-    def _bound_members(self) -> None:
-        """Set `error` where members are rounded on their own, from the inside out; no sum is exact.
+    def _bound_sum(self, k: int) -> tuple[Fraction, Fraction | None]:
+        """Return how large a sum can be, and how far from exact; None if it may overflow, or has too many parts.
 
-        An exact number of absolute value s at most, which the model has with an error of e, becomes one with an error
-        of e + u (s + e) when it is rounded once more, and of the smallest number more if it may be subnormal. A sum of
-        n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8.
+        From the inside out. An exact number of absolute value s at most, which the model has with an error of e,
+        becomes one with an error of e + u (s + e) when it is rounded once more, and of the smallest number more if it
+        may be subnormal. A sum of n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8
+        (Higham, section 4.2); what it starts from is not added, nor does a 0 round.
         """
-        self.pure = False
-        worst = worst_size = Fraction(0)
+        fits = True
 
-        def finished(sizes: list[Fraction], errors: list[Fraction], numbers: str, d: float, w: float) -> list[Fraction]:
+        def finished(
+            parts: list[tuple[Fraction, Fraction]], numbers: str, d: float, w: float
+        ) -> tuple[Fraction, Fraction]:
+            nonlocal fits
             u, tiny = Fraction(1, 2 ** UNIT[numbers]), Fraction(1, 2 ** SMALLEST[numbers])
-            n = sum(size > 0 for size in sizes[1:])  # what the sum starts from is not added
-            size, error = sum(sizes, Fraction(0)), sum(errors, Fraction(0))
+            n = sum(size > 0 for size, _ in parts[1:])
+            size, error = (sum(some, Fraction(0)) for some in zip(*parts, strict=True))
             error += 2 * n * u * (size + error)
             largest = size + error
             for factor in (1 / Fraction(d), Fraction(w)):
                 if factor != 1:
                     size, error = size * factor, (error + u * (size + error)) * factor + tiny
                     largest = max(largest, size + error)
-            require(2 * largest <= LARGEST[numbers] and 8 * n * u <= 1, "The sums of members may overflow.")
-            return [size, error]
+            fits = fits and 2 * largest <= LARGEST[numbers] and 8 * n * u <= 1
+            return size, error
 
-        for k, start in enumerate(self.start):
-            opened = [([abs(Fraction(start))], [Fraction(0)])]
-            for tree, (root, end) in enumerate(self.trees):
-                opened += [([abs(Fraction(m.start[k]))], [Fraction(0)]) for m in self.opened.get(tree, ())]
-                opened[-1][0].append(Fraction(max(abs(values[k]) for values in self.values[root:end])))
-                opened[-1][1].append(Fraction(0))
-                for member in self.closed.get(tree, ()):
-                    inner = finished(*opened.pop(), member.numbers, member.divisor, member.weight)
-                    for numbers, number in zip(opened[-1], inner, strict=True):
-                        numbers.append(number)
-            size, error = finished(*opened[0], self.adds, 1.0, 1.0)
-            worst_size, worst = max(worst_size, size), max(worst, error)
-        # Two sums, and the division of all.
-        least, most = min(Fraction(1), Fraction(self.divisor)), max(Fraction(1), Fraction(self.divisor))
-        self.error = None
-        if 2 * (worst_size + worst) <= Fraction(LARGEST[self.adds]) * least:
-            self.error = 2 * worst + 2 * (worst_size + worst) / 2 ** UNIT[self.adds]
-            self.error += 4 * most / 2 ** SMALLEST[self.adds]
+        opened = [[(abs(Fraction(self.start[k])), Fraction(0))]]
+        for tree, (root, end) in enumerate(self.trees):
+            opened += [[(abs(Fraction(m.start[k])), Fraction(0))] for m in self.opened.get(tree, ())]
+            opened[-1].append((Fraction(max(abs(values[k]) for values in self.values[root:end])), Fraction(0)))
+            for m in self.closed.get(tree, ()):
+                inner = finished(opened.pop(), m.numbers, m.divisor, m.weight)
+                opened[-1].append(inner)
+        size, error = finished(opened[0], self.adds, 1.0, 1.0)
+        return size, error if fits else None
 
     def _least_sum(self, cut: float) -> Fraction:
         """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
@@ -732,7 +722,7 @@ class Space:
             self.budget.spend(width * len(columns))
             if categories is None:
                 points = [[float(c == column) for c in columns] for column in columns]
-                labels = [f"{model.column_names[column]} = 1" for column in columns]
+                labels = [f"{model.column_names[column]} = 1" for column in columns] if len(columns) > 1 else ["1"]
             else:
                 points, labels = [[float(code)] for code in range(width)], [_printable(label) for label in categories]
             points, labels = [points[i] for i in _bits(chosen)], [labels[i] for i in _bits(chosen)]
@@ -966,12 +956,13 @@ class Claim:
             self.prove(self.kept(set(range(len(self.features))) - free), proof)
         near = " within the ranges around the instance" if self.near else ""
         text = f"a change of {self.groups.named(units)} alone gives the label {self.model.names[got]}"
+        other = "another label" if self.target is None else "that label"
         if len(units) > 1:
-            other = "another" if self.target is None else "that"
-            text += f"; a change of fewer of them alone does not give {other} label{near}"
+            text += f"; a change of fewer of them alone does not give {other}{near}"
         if self.given["minimum"] is not None:
             costs, reasons = self._minimum("reasons")
-            text += self._no_cheaper([self.forcing(reason) for reason in reasons], costs, units) + near
+            sets = [self.forcing(reason) for reason in reasons]
+            text += self._no_cheaper(sets, costs, units, f"gives {other}") + near
         # Some features of a group may stay as they are.
         moved = [f for f in sorted(changed) if not self.groups.texts or reached[f] != self.at[f]]
         return text, [
@@ -1043,7 +1034,7 @@ class Claim:
         require(len(costs) == len(self.features), "There must be a cost for each feature.")
         return costs, given[what]
 
-    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int]) -> str:
+    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int], does: str = "does") -> str:
         """Return in words that whatever meets all sets costs at least as much as the chosen ones; CheckError if not."""
         for group, those in self.groups.members.items():
             one = len({costs[f] for f in those}) == 1
@@ -1052,9 +1043,9 @@ class Claim:
         met = is_met(sets, costs, total - 1, self.budget)
         require(not met, "The certificate does not exclude a smaller or cheaper set.")
         if set(costs) == {1}:
-            return "; no smaller set does"
+            return f"; no smaller set {does}"
         named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
-        return f"; no set that costs less than {total} does (costs: {named})"
+        return f"; no set that costs less than {total} {does} (costs: {named})"
 
 
 class Groups:
@@ -1530,8 +1521,10 @@ def declared(space: Space) -> list[str]:
     alike: dict[str, list[str]] = {}
     for feature in space.features:
         about, words = space.model.columns[feature.columns[0]], []
-        if feature.points and about["categories"] is None:
+        if len(feature.columns) > 1:
             words.append(f"exactly one is 1, the others are 0: {' or '.join(feature.labels)}")
+        elif feature.points and about["categories"] is None:
+            words.append("only 1")
         elif feature.points:
             chosen = {int(point) for (point,) in feature.points}
             left_out = [label for code, label in enumerate(about["categories"]) if code not in chosen]
@@ -1640,15 +1633,10 @@ def main() -> int:
     try:
         row = None if args.row is None else json.loads(args.row)
         model = Path(args.model).read_text(encoding="utf-8")
-        certificate = read(args.certificate, args.budget)
+        sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget)}\n")
     except (OSError, ValueError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")
         return 2
-    except CheckError as problem:
-        sys.stderr.write(f"Rejected: {problem}\n")
-        return 3
-    try:
-        sys.stdout.write(f"{check(certificate, model, row, args.budget)}\n")
     except CheckError as problem:
         sys.stderr.write(f"Rejected: {problem}\n")
         return 3

@@ -26,7 +26,7 @@ from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context, Instance, Order, form_of
+from treeproof.query.context import Context, Instance, Order, form_of, seconds_after
 from treeproof.query.oracle import Cancel
 from treeproof.query.units import Group, Units, read_groups
 from treeproof.questions import (
@@ -402,7 +402,9 @@ class Explainer:
         ball = self._ball(within, scale)
 
         def explain(instance: Instance, cancel: Cancel | None = None) -> Abductive:
-            return abductive.explain(context, context.near(instance, ball), plan, timeout, cancel)
+            start = time.monotonic()
+            nearby = context.near(instance, ball)
+            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel)
 
         return explain
 
@@ -613,6 +615,7 @@ class Explainer:
         context.label_of(target)
 
         def explain(instance: Instance, cancel: Cancel | None = None) -> Contrastive:
+            start = time.monotonic()
             moves = make_moves(
                 context,
                 context.near(instance, ball),
@@ -623,7 +626,8 @@ class Explainer:
                 usual=self._spreads,
             )
             ordering = context.order(order, preferred, moves.instance)
-            return contrastive.find_change(context, moves, target, ordering, distance, timeout, costs, cancel)
+            left = seconds_after(timeout, start)
+            return contrastive.find_change(context, moves, target, ordering, distance, left, costs, cancel)
 
         return explain
 
@@ -1002,6 +1006,7 @@ class Explainer:
         features: Iterable[str | int] | None = None,
         target: Any = None,
         format: Literal["dimacs", "smtlib"] = "dimacs",
+        timeout: float | None = None,
         **options: Any,
     ) -> str:
         """Return the query "can the label change while these features keep their values?" as text for a solver.
@@ -1018,6 +1023,8 @@ class Explainer:
             The class to reach; by default any other.
         format
             ``"dimacs"`` (a CNF with a map of its variables; majority vote only) or ``"smtlib"``.
+        timeout
+            Seconds. If the formula is not complete by then, there is none: `UnsupportedQueryError`.
         **options
             Options of the ``"sat"`` oracle, such as ``preset="paper"``.
 
@@ -1030,7 +1037,7 @@ class Explainer:
         ['p cnf ...']
         """
         context = self._context
-        return encode.encode(context, context.instance(x), features, target, format, options)
+        return encode.encode(context, context.instance(x), features, target, format, options, timeout)
 
     def __repr__(self) -> str:
         oracle = "" if self._made is None else f", oracle={self._made.oracle.name!r}"

@@ -245,12 +245,7 @@ def add_search(
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
-    search.add_argument(
-        "--timeout",
-        type=_seconds,
-        metavar="SECONDS",
-        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
-    )
+    add_timeout(parser)
     if order:
         search.add_argument(
             "--order",
@@ -266,6 +261,16 @@ def add_search(
     )
     add_encoding(parser)
     add_output(parser, out=out)
+
+
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a time limit."""
+    section(parser, "search").add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
+    )
 
 
 def _seconds(text: str) -> float:

@@ -85,7 +85,10 @@ class Context:
 
     def locate(self, row: Rows, origin: Origin | None = None) -> Instance:
         """Return a row of the forest's own numbers, located in the space."""
-        point = self.space.cells(row)
+        return self.labelled(row, self.space.cells(row), origin)
+
+    def labelled(self, row: Rows, point: Cells, origin: Origin | None = None) -> Instance:
+        """Return a row whose cells are known, with its label; InputError if it violates a constraint."""
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
             raise InputError(
@@ -286,6 +289,12 @@ def check_timeout(timeout: Any) -> None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number) or not timeout >= 0:
         raise InputError(f"The 'timeout' parameter must be a number of seconds, at least 0. Got {timeout!r} instead.")
+
+
+def seconds_after(timeout: float | None, start: float) -> float | None:
+    """Return what is left of a timeout that began at a time of ``time.monotonic()``."""
+    check_timeout(timeout)
+    return None if timeout is None else max(0.0, timeout - (time.monotonic() - start))
 
 
 def deadline_after(timeout: float | None) -> float | None:

@@ -109,12 +109,11 @@ def changes_between(
     reads it. Other numbers are rounded within their cell where they would take many digits, to the decimals of `before`
     and so many `digits` at least, unless `exact`.
     """
-    found = {}
+    found, same = {}, ((before == after) | (np.isnan(before) & np.isnan(after))).tolist()
     for f, feature in enumerate(space.features):
-        columns = list(feature.columns)
-        if np.array_equal(before[columns], after[columns], equal_nan=True):
+        if all(same[column] for column in feature.columns):
             continue
-        number = (written or {}).get(columns[0])
+        number = (written or {}).get(feature.columns[0])
         value = feature.show(after)
         shown = value if exact or number is not None else feature.show_briefly(after, before, digits)
         if number is not None and number != float(space.forest.floats.shortest(number)):

@@ -263,12 +263,17 @@ def _read(document: Any) -> _Learner:
     tree_info = _integers(model["tree_info"], "tree_info")
     if len(tree_info) != len(trees) or (weights is not None and len(weights) != len(trees)):
         raise ForestFormatError(f"Each of {len(trees)} trees must have its class and, with DART, its weight.")
+    n_sums, of_classes = max(1, n_classes), set(tree_info.tolist())
+    if any(not 0 <= k < n_sums for k in of_classes):
+        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {sorted(of_classes)}.")
+    if trees and len(of_classes) < n_sums:  # XGBoost makes a tree for each in every round
+        raise ForestFormatError(f"Each of {n_sums} classes must have trees. Only {len(of_classes)} have some.")
     categorical = frozenset(j for j, kind in enumerate(types) if kind == "c")
     return _Learner(
         document,
         objective,
         n_columns,
-        max(1, n_classes),
+        n_sums,
         [_text(name) for name in names] or [f"x{j}" for j in range(n_columns)],
         categorical,
         frozenset(j for j, kind in enumerate(types) if kind in _WHOLE),
@@ -326,11 +331,8 @@ def _forest(
 
 def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
     """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
-    trees, n_sums = learner.trees, learner.n_sums
+    trees = learner.trees
     require_trees(trees)
-    if ((learner.tree_info < 0) | (learner.tree_info >= n_sums)).any():
-        got = sorted(set(learner.tree_info.tolist()))
-        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {got}.")
     sizes = np.array([len(tree["left_children"]) for tree in trees])
 
     def joined(key: str, read: Callable[[Any, str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
