@@ -27,6 +27,7 @@ from treeproof.query.oracle import (
     Query,
     Refuted,
     Stays,
+    Thrift,
     Unknown,
     seconds_left,
 )
@@ -204,25 +205,29 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         claim: Claim,
         order: Sequence[int],
         start: frozenset[int],
-        witness: Refuted,
+        witness: Refuted | None,
         deadline: float | None,
         cancel: Cancel | None = None,
-        unasked: frozenset[int] = frozenset(),
+        free: Sequence[Domain] | None = None,
+        thrift: Thrift | None = None,
     ) -> Alteration:
         """Return the features that are left, with the whole loop inside the core."""
+        thrift = thrift or Thrift()
         found = self._core.change_features(
             list(point),
             isinstance(claim, Stays),
             claim.label,
             list(order),
             [int(f in start) for f in range(self._forest.n_features)],
-            [int(f in unasked) for f in range(self._forest.n_features)],
-            list(witness.witness),
+            [] if witness is None else list(witness.witness),
+            [int(f in thrift.unasked) for f in range(self._forest.n_features)],
+            thrift.effort,
             seconds_left(deadline),
             cancel,
+            None if free is None else self._box(free),
         )
-        last = Refuted(tuple(found.witness), found.label)
-        return Alteration(frozenset(found.features), last, found.minimal, found.tally)
+        last = Refuted(tuple(found.witness), found.label) if found.witness else None
+        return Alteration(frozenset(found.features), last, found.finished, found.tally)
 
     def inflate(
         self,

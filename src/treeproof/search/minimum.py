@@ -35,7 +35,7 @@ from typing import Generic, TypeVar
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets, SmallestHittingSets
-from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
+from treeproof.search.minimal import Change, Sufficient, abductive, change_beside, contrastive
 
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
@@ -69,10 +69,7 @@ def minimum_abductive(
         return abductive(cache, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int], excluded: Set) -> Change | None:
-        answer = _ask(cache, kept)
-        if isinstance(answer, Entailed):
-            return None
-        return contrastive(cache, order, answer, cache.features - kept, excluded)
+        return change_beside(cache, order, kept, excluded)
 
     return _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
 
@@ -88,10 +85,13 @@ def minimum_contrastive(
         assert isinstance(answer, Refuted), "only sets that do are shrunk"
         return contrastive(cache, costliest_first, answer, freed)
 
-    def missed(freed: Set, order: Sequence[int], excluded: Set) -> Sufficient | None:
-        answer = _ask(cache, cache.features - freed)
-        order = sorted(order, key=lambda f: f in excluded)
-        return None if isinstance(answer, Refuted) else abductive(cache, order, cache.features - freed)
+    def missed(freed: Set, order: Sequence[int], _excluded: Set) -> Sufficient | None:
+        if isinstance(_ask(cache, cache.features - freed), Refuted):
+            return None
+        found = abductive(cache, order, cache.features - freed)
+        if found.status == "sound":
+            raise TimeoutError
+        return found
 
     return _minimum(cache, order, costs, contrastive(cache, costliest_first, witness), shrink, missed)
 
@@ -107,8 +107,9 @@ def _minimum(
 ) -> Minimum[Found, Other]:
     """Return a cheapest set of one kind.
 
-    `best` is any set that does. `shrink` makes a set that does minimal; `missed` returns a set of the other kind that
-    has none of the given features, minimal but for excluded ones, or None if these do.
+    `best` is any set that does. `shrink` makes a set that does minimal. `missed` returns a set of the other kind that
+    has none of the given features, or None if these do; it leaves features out in the given order, but perhaps not
+    every excluded one that it could.
     """
     uses: Counter[int] = Counter()
     others: list[Other] = []
@@ -135,16 +136,15 @@ def _minimum(
                 left -= costs[f]
         return features
 
-    def learn(features: Set, excluded: Set = frozenset()) -> Set:
-        """Learn and return a set that these features miss; empty if these do."""
+    def learn(features: Set, excluded: Sequence[int] = ()) -> Set:
+        """Learn and return a set that these features miss, if possible of what was excluded; empty if these do."""
         if expired(cache.deadline):
             raise TimeoutError
-        unproved = excluded if len(others) % 2 else frozenset[int]()
-        other = missed(features, sorted(order, key=lambda f: -uses[f] / costs[f]), unproved)
+        when = {f: -i for i, f in enumerate(excluded, 1)}
+        first_out = sorted(order, key=lambda f: (f in when, when.get(f, -uses[f] / costs[f])))
+        other = missed(features, first_out, frozenset(excluded))
         if other is None:
             return frozenset()
-        if other.status == "sound":
-            raise TimeoutError
         uses.update(other.features)
         sets.add(other.features)
         others.append(other)

@@ -24,7 +24,7 @@ from treeproof.query.gains import gaining_regions
 from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.marco import enumerate_minimal
-from treeproof.search.minimal import Sufficient, abductive, contrastive
+from treeproof.search.minimal import Sufficient, abductive, change_beside
 from treeproof.space.domains import Domain
 
 _PATIENCE = 200  # explanations that show nothing new, before features are looked at one by one
@@ -191,11 +191,8 @@ def _kept_by_witness(
             if (effort := effort - 1) < 0:
                 raise _TooHardError
             kept = chart.features()
-            answer = _certain(cache, cache.ask(kept | {target}))
-            if isinstance(answer, Refuted):
-                change = contrastive(cache, order, answer, cache.features - kept - {target}, forced)
-                if change.status == "sound":
-                    raise TimeoutError
+            change = change_beside(cache, order, kept | {target}, forced)
+            if change is not None:
                 changes.append(change.features)
                 chart.meet(change.features - forced)
                 continue
