@@ -137,30 +137,31 @@ def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: fro
     """
     freed = cache.features if start is None else start
     if not _alters_as_a_whole(cache):
-        return _checked(cache, _altered(cache, order, witness, freed))
+        return checked(cache, _altered(cache, order, witness, freed))
     found = _alteration(cache, order, freed, witness)
     assert found.witness is not None, "it had one"
-    return _checked(cache, Change(found.features, found.witness, "minimal" if found.finished else "sound"))
+    return checked(cache, Change(found.features, found.witness, "minimal" if found.finished else "sound"))
 
 
 def change_beside(cache: Cache, order: Sequence[int], kept: frozenset[int], unasked: frozenset[int]) -> Change | None:
     """Return features other than the kept ones that refute the claim when freed, or None if the kept ones suffice.
 
     They are few, but perhaps not minimal, and depend on the oracle: those of `unasked` go only where a witness at hand
-    does without, and so do others where the question takes long. Raises TimeoutError when the deadline comes first.
+    does without, and so do others where the question takes long. Raises TimeoutError when the deadline comes first. The
+    caller has its witness `checked`.
     """
     if _alters_as_a_whole(cache):
         found = _alteration(cache, order, cache.features - kept, None, Thrift(unasked, _EFFORT))
         if not found.finished:
             raise TimeoutError
-        return None if found.witness is None else _checked(cache, Change(found.features, found.witness, "sound"))
+        return None if found.witness is None else Change(found.features, found.witness, "sound")
     answer = cache.ask(kept)
     if isinstance(answer, Entailed):
         return None
     change = None if isinstance(answer, Unknown) else _altered(cache, order, answer, cache.features - kept, unasked)
     if change is None or change.status == "sound":
         raise TimeoutError
-    return _checked(cache, replace(change, status="sound"))
+    return replace(change, status="sound")
 
 
 def _alters_as_a_whole(cache: Cache) -> bool:
@@ -179,10 +180,22 @@ def _alteration(
     return found
 
 
-def _checked(cache: Cache, change: Change) -> Change:
-    if cache.forest.label(change.witness.witness) != change.witness.label:
-        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
+def checked(cache: Cache, change: Change) -> Change:
+    """Return the change; InternalError unless the forest itself gives its witness the label that the oracle said."""
+    _compare(cache, change, cache.forest.label(change.witness.witness))
     return change
+
+
+def check_all(cache: Cache, changes: Sequence[Change]) -> None:
+    """Do as `checked` does for many changes at once: a few times faster."""
+    labels = cache.forest.labels([change.witness.witness for change in changes])
+    for change, label in zip(changes, labels, strict=True):
+        _compare(cache, change, label)
+
+
+def _compare(cache: Cache, change: Change, label: int) -> None:
+    if change.witness.label != label:
+        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
 
 
 def _altered(

@@ -27,7 +27,6 @@ Doing it less often leaves somewhat longer sets where the deadline comes first (
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -35,12 +34,13 @@ from typing import Generic, TypeVar
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets, SmallestHittingSets
-from treeproof.search.minimal import Change, Sufficient, abductive, change_beside, contrastive
+from treeproof.search.minimal import Change, Sufficient, abductive, change_beside, check_all, contrastive
 
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
 Set = frozenset[int]
 
+_BATCH = 256  # witnesses that are checked at once
 _GATHER = 8  # a candidate is gathered when this share of sets, one in so many, was learned since the last one
 
 
@@ -69,9 +69,18 @@ def minimum_abductive(
         return abductive(cache, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int], excluded: Set) -> Change | None:
-        return change_beside(cache, order, kept, excluded)
+        if len(unchecked) == _BATCH:
+            check_all(cache, unchecked)
+            unchecked.clear()
+        change = change_beside(cache, order, kept, excluded)
+        if change is not None:
+            unchecked.append(change)
+        return change
 
-    return _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
+    unchecked: list[Change] = []
+    found = _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
+    check_all(cache, unchecked)
+    return found
 
 
 def minimum_contrastive(
@@ -111,7 +120,7 @@ def _minimum(
     has none of the given features, or None if these do; it leaves features out in the given order, but perhaps not
     every excluded one that it could.
     """
-    uses: Counter[int] = Counter()
+    uses = dict.fromkeys(cache.features, 0)
     others: list[Other] = []
     prices = set(costs.values())
     sets = (
@@ -127,11 +136,15 @@ def _minimum(
         """Return what a set must cost less than to be worth finding."""
         return cost(best.features) if enough is None else min(cost(best.features), enough + 1)
 
+    def by_use() -> list[int]:
+        """Return the features, the often used ones first."""
+        return sorted(order, key=lambda f: -uses[f] / costs[f])
+
     def filled(features: Set, most: int) -> Set:
         """Return these features and more, the often used ones first, as long as they cost no more than `most`."""
         left = most - cost(features)
-        for f in sorted(cache.features - features, key=lambda f: -uses[f] / costs[f]):
-            if costs[f] <= left:
+        for f in by_use() if left else ():
+            if f not in features and costs[f] <= left:
                 features |= {f}
                 left -= costs[f]
         return features
@@ -140,12 +153,12 @@ def _minimum(
         """Learn and return a set that these features miss, if possible of what was excluded; empty if these do."""
         if expired(cache.deadline):
             raise TimeoutError
-        when = {f: -i for i, f in enumerate(excluded, 1)}
-        first_out = sorted(order, key=lambda f: (f in when, when.get(f, -uses[f] / costs[f])))
-        other = missed(features, first_out, frozenset(excluded))
+        late = frozenset(excluded)
+        other = missed(features, [f for f in by_use() if f not in late] + [*reversed(excluded)], late)
         if other is None:
             return frozenset()
-        uses.update(other.features)
+        for f in other.features:
+            uses[f] += 1
         sets.add(other.features)
         others.append(other)
         return other.features

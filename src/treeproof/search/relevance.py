@@ -24,7 +24,7 @@ from treeproof.query.gains import gaining_regions
 from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.marco import enumerate_minimal
-from treeproof.search.minimal import Sufficient, abductive, change_beside
+from treeproof.search.minimal import Sufficient, abductive, change_beside, checked
 from treeproof.space.domains import Domain
 
 _PATIENCE = 200  # explanations that show nothing new, before features are looked at one by one
@@ -193,7 +193,7 @@ def _kept_by_witness(
             kept = chart.features()
             change = change_beside(cache, order, kept | {target}, forced)
             if change is not None:
-                changes.append(change.features)
+                changes.append(checked(cache, change).features)
                 chart.meet(change.features - forced)
                 continue
             answer = inside(kept)
