@@ -20,6 +20,7 @@ from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Never, Query, Refuted, Stays, Unknown, violates
 from treeproof.search.minimal import _put_back, abductive, change_beside, check_all, checked, contrastive
 from treeproof.space.declare import declare
+from treeproof.space.domains import as_domain
 
 
 class Silent:
@@ -115,7 +116,7 @@ def test_a_change_beside_kept_features_is_found_unless_they_suffice(make):
         point = points[rng.integers(len(points))]
         claim = Stays(forest.label(point))
         holes = [{point[f], *rng.integers(n, size=n).tolist()} for f, n in enumerate(forest.n_cells)]
-        free = [forest.only(f, cells) for f, cells in enumerate(holes)] if i % 2 else None
+        free = [as_domain(frozenset(cells), forest.ordered[f]) for f, cells in enumerate(holes)] if i % 2 else None
         cache = Cache(forest, make(forest), point, claim, free=free)
         inside = [p for p in points if all(cell in domain for cell, domain in zip(p, cache.free, strict=True))]
         breaking = [p for p in inside if violates(claim, forest.label(p))]
