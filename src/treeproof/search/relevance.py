@@ -216,7 +216,7 @@ def _kept_by_witness(
                 region.useless.append(useless)
                 chart.avoid(useless)
                 continue
-            kept = cache.features - forced - checked(inside, near).features
+            kept = cache.features - forced - near.features
             change = change_beside(cache, forced_last, kept | {target}, forced)
             if change is None:
                 return kept
