@@ -9,6 +9,8 @@ ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
   marked_.assign(forest.split_begin.back() / 64 + 1, 0);
   slot_of_.resize(forest.split_begin.back());
   node_of_.resize(forest.split_begin.back());
+  gates_.assign(forest.gate_node.size() / 64 + 1, 0);
+  number_.resize(forest.gate_node.size());
   chains_.resize(forest.n_features);
   above_.assign(forest.n_features, -1);
   below_.assign(forest.n_features, -1);
@@ -26,11 +28,13 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
     chains_[f] = forest_.ordered[f] || (forest_.gapped[f] && !box.missing[f]);
   out.offset = 0;
   out.offset_inexact = false;
+  out.constants.clear();
   out.inexact.clear();
-  for (auto* part : {&out.constants, &out.left, &out.right, &out.origin, &out.roots, &out.above, &out.below})
-    part->clear();
-  out.gate.clear();
-  for (auto* part : {&out.gate_origin, &out.gate_slot, &out.chained}) part->assign(1, 0);
+  out.nodes.clear();
+  out.roots.clear();
+  out.gate_origin.clear();
+  out.gate_slot.clear();
+  out.most_gates = 0;
   if (forest_.vote == Vote::majority) {
     out.constants = {scale.value(-1), 0, scale.value(1)};
     out.inexact = {0, 0, 0};
@@ -46,12 +50,6 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
       number_gates(first);
     }
   }
-  // Children refer to constants by their complement until the number of constants is known.
-  const std::int32_t n = out.n_constants();
-  const auto index = [n](std::int32_t child) { return child < 0 ? ~child : child + n; };
-  for (std::int32_t& child : out.left) child = index(child);
-  for (std::int32_t& child : out.right) child = index(child);
-  for (std::int32_t& root : out.roots) root += n;
   number_slots();
   // A bound takes the best of the values that the box allows, and so relies on the others being excluded.
   for (const std::int32_t f : out.features)
@@ -94,23 +92,17 @@ std::int32_t ResidualBuilder::grow(std::int32_t node) {
     parent.has_left = true;
     restore(parent);
     box_.restrict(forest_, parent.node, Side::right);
-    if (chains_[forest_.nodes[parent.node].feature]) below_[forest_.nodes[parent.node].feature] = parent.at;
+    if (chains_[forest_.nodes[parent.node].feature])
+      below_[forest_.nodes[parent.node].feature] = forest_.gate[parent.node];
     node = forest_.nodes[parent.node].right;
   }
 }
 
-// Take a node into the residual forest, and restrict the box to its left side.
+// Go to the left side of a node.
 void ResidualBuilder::enter(std::int32_t node) {
-  const Node& split = forest_.nodes[node];
-  const std::int32_t f = split.feature;
-  Residual& out = *out_;
-  path_.push_back({node, out.n_nodes(), 0, above_[f], below_[f], box_.low[f], box_.high[f], 0, false, saved_.size()});
-  out.above.push_back(above_[f]);
-  out.below.push_back(below_[f]);
-  if (chains_[f]) above_[f] = out.n_nodes();
-  out.left.push_back(0);
-  out.right.push_back(0);
-  out.origin.push_back(node);
+  const std::int32_t f = forest_.nodes[node].feature;
+  path_.push_back({node, 0, above_[f], below_[f], box_.low[f], box_.high[f], 0, false, saved_.size()});
+  if (chains_[f]) above_[f] = forest_.gate[node];
   if (!forest_.ordered[f]) {
     if (forest_.gapped[f]) path_.back().missing = box_.missing[f];
     saved_.insert(saved_.end(), box_.sets.begin() + static_cast<std::ptrdiff_t>(forest_.words_begin[f]),
@@ -137,42 +129,56 @@ std::int32_t ResidualBuilder::join(const Open& open, std::int32_t right) {
   Residual& out = *out_;
   const std::int32_t left = open.left;
   if (left < 0 && right < 0 && out.constants[~left] == out.constants[~right]) {
-    for (auto* part : {&out.left, &out.right, &out.origin, &out.above, &out.below})
-      part->resize(static_cast<std::size_t>(open.at));
     out.inexact[~left] |= out.inexact[~right];
     return left;
   }
-  out.left[open.at] = left;
-  out.right[open.at] = right;
-  return open.at;
+  out.nodes.push_back({left, right, 0, forest_.gate[open.node], open.above, open.below, open.node});
+  return out.n_nodes() - 1;
 }
 
-// Number the gates of a tree whose nodes begin at `first`.
+// Number the gates of a tree whose nodes begin at `first`, in their order.
 void ResidualBuilder::number_gates(std::int32_t first) {
   Residual& out = *out_;
-  const std::int32_t n_nodes = out.n_nodes();
-  by_gate_.clear();
-  for (std::int32_t n = first; n < n_nodes; ++n) by_gate_.emplace_back(forest_.gate[out.origin[n]], n);
-  if (by_gate_.size() > 1) std::sort(by_gate_.begin(), by_gate_.end());
-  out.gate.resize(static_cast<std::size_t>(n_nodes));
-  int feature = -1;  // of the gate before
-  for (const auto& [gate, n] : by_gate_) {
-    if (feature < 0 || gate != out.gate_origin.back()) {
-      const std::int32_t f = forest_.nodes[out.origin[n]].feature;
-      const std::size_t split = forest_.split(out.origin[n]);
-      out.gate_origin.push_back(gate);
-      out.gate_slot.push_back(static_cast<std::int32_t>(split));
-      out.chained.push_back(f == feature && chains_[f] ? -1 : 0);
-      feature = f;
-      marked_[split / 64] |= Word{1} << (split % 64);
-      node_of_[split] = out.origin[n];
-    }
-    out.gate[n] = out.n_gates() - 1;
-  }
-  const auto gate_at = [&](std::int32_t n) { return n < 0 ? 0 : out.gate[n]; };
+  const std::int32_t begin = out.n_gates(), n_nodes = out.n_nodes();
+  std::size_t low = gates_.size(), high = 0;
   for (std::int32_t n = first; n < n_nodes; ++n) {
-    out.above[n] = gate_at(out.above[n]);
-    out.below[n] = gate_at(out.below[n]);
+    const auto gate = static_cast<std::size_t>(out.nodes[n].gate);
+    gates_[gate / 64] |= Word{1} << (gate % 64);
+    low = std::min(low, gate / 64);
+    high = std::max(high, gate / 64);
+  }
+  for (std::size_t w = low; w <= high; ++w) {
+    for (Word rest = gates_[w]; rest != 0; rest &= rest - 1) {
+      const std::size_t gate = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
+      const std::int32_t node = forest_.gate_node[gate];
+      const std::size_t split = forest_.split(node);
+      marked_[split / 64] |= Word{1} << (split % 64);
+      node_of_[split] = node;
+      number_[gate] = out.n_gates();
+      out.gate_origin.push_back(static_cast<std::int32_t>(gate));
+      out.gate_slot.push_back(static_cast<std::int32_t>(split));
+    }
+    gates_[w] = 0;
+  }
+  const std::int32_t end = out.n_gates();
+  out.most_gates = std::max(out.most_gates, end - begin);
+  chain_begin_.resize(static_cast<std::size_t>(end - begin));
+  chain_end_.resize(chain_begin_.size());
+  int feature = -1;  // of the chain that continues
+  for (std::int32_t g = begin; g < end; ++g) {
+    const std::int32_t f = forest_.nodes[forest_.gate_node[out.gate_origin[g]]].feature;
+    chain_begin_[g - begin] = f == feature ? chain_begin_[g - begin - 1] : g;
+    feature = chains_[f] ? f : -1;
+  }
+  for (std::int32_t g = end - 1, last = end; g >= begin; --g) {
+    chain_end_[g - begin] = last;
+    if (chain_begin_[g - begin] == g) last = g;
+  }
+  for (std::int32_t n = first; n < n_nodes; ++n) {
+    Residual::Fork& fork = out.nodes[n];
+    fork.gate = number_[fork.gate];
+    fork.left_end = fork.left_end < 0 ? chain_end_[fork.gate - begin] : number_[fork.left_end];
+    fork.right_begin = fork.right_begin < 0 ? chain_begin_[fork.gate - begin] : number_[fork.right_begin] + 1;
   }
 }
 
@@ -199,9 +205,8 @@ void ResidualBuilder::number_slots() {
     marked_[w] = 0;
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
-  for (std::size_t g = 1; g < out.gate_slot.size(); ++g) out.gate_slot[g] = slot_of_[out.gate_slot[g]];
-  out.slot.resize(out.gate.size());
-  for (std::size_t n = 0; n < out.gate.size(); ++n) out.slot[n] = out.gate_slot[out.gate[n]];
+  for (std::int32_t& slot : out.gate_slot) slot = slot_of_[slot];
+  for (Residual::Fork& fork : out.nodes) fork.slot = out.gate_slot[fork.gate];
 }
 
 }  // namespace treeproof

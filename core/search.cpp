@@ -35,12 +35,7 @@ constexpr int kLocalPatience = 10;
 }  // namespace
 
 Searcher::Searcher(const Forest& forest, const Table* table)
-    : forest_(forest),
-      table_(table),
-      largest_payment_(largest_payment(forest.depth)),
-      builder_(forest),
-      local_(forest),
-      rival_rank_(forest.n_classes, 0) {}
+    : forest_(forest), table_(table), builder_(forest), local_(forest), rival_rank_(forest.n_classes, 0) {}
 
 Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
                          Recorder* recorder) {
@@ -341,7 +336,7 @@ void Searcher::forget() {
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_, largest_payment_)});
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_)});
   return *levels_[depth];
 }
 

@@ -52,7 +52,6 @@ class Searcher {
 
   const Forest& forest_;
   const Table* table_;
-  std::int32_t largest_payment_;
   ResidualBuilder builder_;
   LocalSearch local_;
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met

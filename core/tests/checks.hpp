@@ -233,7 +233,7 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);
-void check_largest_payment();
+void check_largest_prices();
 void check_prices_settle_a_contradiction();
 
 // test_local_search.cpp

@@ -79,7 +79,7 @@ int run(int argc, char** argv) {
   regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided
   check_no_trees();
   check_edge_of_the_band();
-  check_largest_payment();
+  check_largest_prices();
   check_a_witness_ends_the_search();
   check_tally();
   check_deletion_remembers();
