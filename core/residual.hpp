@@ -16,6 +16,7 @@
 
 #include "box.hpp"
 #include "forest.hpp"
+#include "outline.hpp"
 
 namespace treeproof {
 
@@ -25,10 +26,7 @@ struct Residual {
   struct Fork {
     std::int32_t left, right;  // values
     std::int32_t slot;         // the split it makes, shared by nodes that make the same one
-    std::int32_t gate;         // likewise, within its tree
-    // Who goes left here, and did not at a node above, goes left at the gates from `gate` until `left_end`; who goes
-    // right, at those from `right_begin` up to `gate`.
-    std::int32_t left_end, right_begin;
+    std::int32_t gate, left_end, right_begin;  // as those of its fork in the outline, but among all gates
     std::int32_t origin;  // its node in the forest
   };
 
@@ -39,8 +37,7 @@ struct Residual {
   std::vector<Fork> nodes;
   std::vector<std::int32_t> roots;  // per undecided tree: its root, a node
 
-  // The gates that occur (see Forest), in their order. Those of one tree that split one ordered feature form a chain:
-  // who goes left at one goes left at all behind it, who goes right at one does so at all before it.
+  // The gates that occur, tree by tree, as in the outline.
   std::vector<std::int32_t> gate_origin;  // per gate: its gate in the forest
   std::vector<std::int32_t> gate_slot;  // per gate: its split
   std::int32_t most_gates = 0;  // of one tree
@@ -74,46 +71,23 @@ class ResidualBuilder {
  public:
   explicit ResidualBuilder(const Forest& forest);
 
-  // `used[f]` is set for every feature f of `restricted` at whose splits the box decided, and for every such feature of
-  // values that has splits left.
-  void build(Residual& out, const Box& box, Pair pair, const Scale& scale, const std::vector<std::uint8_t>& restricted,
-             std::vector<std::uint8_t>& used);
+  void build(Residual& out, const Outline& outline, Pair pair, const Scale& scale);
 
  private:
-  // A node of the forest whose children are being grown, and what the box was there.
-  struct Open {
-    std::int32_t node, left;
-    std::int32_t above, below;  // gates of the forest at which the path last split the feature and went left, right
-    Cell low, high;
-    std::uint8_t missing;
-    bool has_left;
-    std::size_t saved;  // where its set of values starts in `saved_`
-  };
-
-  std::int32_t grow(std::int32_t node);
-  void enter(std::int32_t node);
-  void restore(const Open& open);
-  std::int32_t join(const Open& open, std::int32_t right);
+  std::int32_t grow(const Outline::Tree& tree);
   std::int32_t constant(std::int32_t leaf);
-  void number_gates(std::int32_t first);
+  void keep_gate(const Outline::Gate& gate);
+  void keep_gates(const std::vector<Outline::Gate>& gates, std::int32_t first, std::int32_t begin);
   void number_slots();
 
   const Forest& forest_;
   std::vector<Word> marked_;  // the splits that occur
-  std::vector<Word> gates_;  // the gates that occur in the tree at hand
-  std::vector<std::int32_t> number_;  // per gate that occurs: its number
-  std::vector<std::int32_t> chain_begin_, chain_end_;  // per gate of the tree at hand: its chain
-  std::vector<std::uint8_t> chains_;  // per feature: its gates form chains, for missing values are not in the box
-  std::vector<std::int32_t> above_, below_;  // per feature: the gates at which the path last went left, right, or -1
+  std::vector<std::int32_t> grown_;  // per fork of the tree at hand: its value
+  std::vector<std::int32_t> place_;  // per gate of its outline and behind the last: the gates that occur before it
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
-  Box box_;
-  std::vector<Open> path_;  // from the root to the node at hand
-  std::vector<Word> saved_;  // sets of values of the nodes on it
   Pair pair_{};
   const Scale* scale_ = nullptr;
-  const std::vector<std::uint8_t>* restricted_ = nullptr;
-  std::vector<std::uint8_t>* used_ = nullptr;
   Residual* out_ = nullptr;
 };
 

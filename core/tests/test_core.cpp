@@ -19,11 +19,11 @@ namespace {
 
 void check_layers(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
-  ResidualBuilder builder(c.forest);
+  Workshop workshop(c.forest);
   LocalSearch search(c.forest);
   Contest contest;
   for (int i = 0; i < 3; ++i) {
-    build(random, c, builder, contest);
+    build(random, c, workshop, contest);
     check_lagrangian(random, c, contest);
     check_local_search(random, c, search, contest);
   }

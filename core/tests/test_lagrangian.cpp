@@ -277,9 +277,7 @@ void check_largest_prices() {
   for (const int n : {1, 31, 32, 33, 700}) {
     const Case c(comb(n));
     const Box box = Box::full(c.forest);
-    Residual residual;
-    Flags used(1, 0);
-    ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0}, used);
+    const Residual residual = residual_of(c, box, {0, 1});
     CHECK(residual.most_gates == n, "every split of the comb is a gate");
     Prices prices(c.forest.gate_node.size());
     for (std::int32_t gate = 0; gate < n; ++gate) prices.set(gate, 1 << 30, 1 << 30);
@@ -310,9 +308,7 @@ void check_prices_settle_a_contradiction() {
     model.trees = {stump(0, {true, false}, 1, 0), stump(0, {true, false}, 0, 1)};
     const Case c(std::move(model));
     const Box box = Box::full(c.forest);
-    Residual residual;
-    Flags used(1, 0);
-    ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0}, used);
+    const Residual residual = residual_of(c, box, {0, 1});
     Lagrangian lagrangian(c.forest);
     lagrangian.start(residual, box, Prices(c.forest.gate_node.size()));
     const std::int64_t naive = lagrangian.evaluate();

@@ -1,4 +1,6 @@
 // What a box leaves undecided: the same value at every point, in the shape that is promised.
+#include <iterator>
+
 #include "../residual.hpp"
 #include "../scale.hpp"
 #include "checks.hpp"
@@ -72,14 +74,57 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   CHECK(r.most_gates == most, "the most gates of a tree are known");
 }
 
-void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& contest) {
-  contest.allowed = random_box(random, c, random.between(20, 90));
-  contest.box = box_of(c, contest.allowed);
+// A box that differs from the one before in some features.
+Allowed changed(Random& random, const Case& c, const Allowed& before) {
+  Allowed allowed = random_box(random, c, random.between(20, 90));
+  for (std::size_t f = 0; f < before.size(); ++f)
+    if (random.chance(60)) allowed[f] = before[f];
+  return allowed;
+}
+
+// A box within another.
+Allowed inside_of(Random& random, const Case& c, const Allowed& around) {
+  Allowed allowed = random_box(random, c, random.between(20, 90));
+  for (std::size_t f = 0; f < around.size(); ++f) {
+    std::vector<Cell> both;
+    std::set_intersection(allowed[f].begin(), allowed[f].end(), around[f].begin(), around[f].end(),
+                          std::back_inserter(both));
+    if (both.empty() || random.chance(50)) both = around[f];
+    allowed[f] = both;
+  }
+  return allowed;
+}
+
+Residual residual_of(const Case& c, const Box& box, Pair pair) {
+  Outliner outliner(c.forest);
+  Outline outline;
+  outliner.follow(outline, box);
+  Residual residual;
+  ResidualBuilder(c.forest).build(residual, outline, pair, c.forest.scale);
+  return residual;
+}
+
+void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
+  contest.allowed = changed(random, c, contest.allowed);
   contest.pair = random_pair(random, c);
   const Flags restricted = restricted_of(c, contest.allowed);
   Flags used(restricted.size(), 0);
   const Residual& r = contest.residual;
-  builder.build(contest.residual, contest.box, contest.pair, c.forest.scale, restricted, used);
+  workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
+  workshop.outliner.mark(workshop.outline, restricted, used);
+  check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
+  const Outline* outline = &workshop.outline;
+  for (Outline& inner : workshop.inner) {
+    if (random.chance(50)) break;
+    contest.allowed = inside_of(random, c, contest.allowed);
+    workshop.outliner.follow(inner, box_of(c, contest.allowed), *outline, restricted, used);
+    check_outline(c, inner, box_of(c, contest.allowed), c.inside(contest.allowed));
+    outline = &inner;
+  }
+  contest.box = box_of(c, contest.allowed);
+  workshop.builder.build(contest.residual, *outline, contest.pair, c.forest.scale);
+  for (const std::int32_t f : r.features)
+    if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);
   CHECK(is_subset(used, restricted), "only restrictions can be used");
   const int shift = shift_of(c);
@@ -99,7 +144,9 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
   }
   for (std::size_t n = 0; n < r.nodes.size(); ++n)
     CHECK(walk.went_left[n] && walk.went_right[n], "every node that is left goes both ways in the box");
-  for (const std::size_t x : c.inside(relaxed(c, contest.allowed, used)))
+  Flags needed = used;  // what was restricted since then, the caller knows
+  for (std::size_t f = 0; f < needed.size(); ++f) needed[f] |= !restricted[f];
+  for (const std::size_t x : c.inside(relaxed(c, contest.allowed, needed)))
     CHECK(residual_value(c, r, c.points[x]) == scaled_sum(c, x, contest.pair),
           "restrictions that were not used do not change the residual forest");
   ++counts.residuals;
