@@ -26,7 +26,7 @@ inline std::uint64_t seed_of_case = 0;
 
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
-                scaled_values = 0, residuals = 0;
+                scaled_values = 0, outliers = 0, residuals = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
@@ -45,6 +45,7 @@ inline struct Counts {
         {"labels", labels},
         {"boxes", boxes},
         {"scaled values", scaled_values},
+        {"scales that cut values off", outliers},
         {"residual forests", residuals},
         {"Lagrangian bounds", bounds},
         {"attempts to close a box", closings},
@@ -219,7 +220,7 @@ void check_softmax(Random& random);
 void check_box(Random& random, const Case& c);
 
 // test_scale.cpp
-int shift_of(const Case& c);
+bool cuts_off(const Case& c);
 bool covers(std::int64_t sum, std::int64_t exact, int shift);
 std::int64_t scaled_sum(const Case& c, std::size_t x, Pair pair);
 bool all_exact(const Case& c, std::size_t x);
