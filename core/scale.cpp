@@ -81,15 +81,17 @@ bool Scale::outweighs_all(const Forest& forest, const std::vector<std::int64_t>&
   return kHighest + others >= target;
 }
 
-std::int64_t Scale::scaled(const Forest& forest, Pair pair, bool with_band) const {
+std::int64_t Scale::target(const Forest& forest, Pair pair) const { return scaled(forest, pair, forest.band); }
+
+std::int64_t Scale::scaled(const Forest& forest, Pair pair, std::optional<std::int64_t> band) const {
   std::int64_t least = forest.least(pair.winner, pair.loser);
-  const bool votes = forest.vote == Vote::majority || (!with_band && forest.unit != 0);
+  const bool votes = forest.vote == Vote::majority || (!band && forest.unit != 0);
   if (votes && forest.n_classes == 2) {
     // Every tree adds 1 or -1 votes, so the sum has the parity of the number of trees.
     if ((least - static_cast<std::int64_t>(forest.roots.size())) % 2 != 0) ++least;
   }
   if (votes && forest.unit != 0) least *= forest.unit;
-  if (with_band) least -= forest.band;
+  least -= band.value_or(0);
   // Where scores are multiplied, sums of them stay far below 2^40: beyond that, all targets are alike.
   if (shift_ <= 0) return std::clamp(least, -kFar, kFar) * (std::int64_t{1} << -shift_);
   return -((-least) >> shift_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace treeproof {
@@ -34,10 +35,12 @@ class Scale {
     return static_cast<std::int32_t>(std::clamp(scaled, lowest_, highest_));
   }
 
-  // The least scaled sum with which the pair may still be won: a bound below it closes a box. `exact_target` is that
-  // for points at which every tree reaches an exact leaf, so that there is no rounding band; it is not smaller.
-  std::int64_t target(const Forest& forest, Pair pair) const { return scaled(forest, pair, true); }
-  std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, false); }
+  // The least scaled sum with which the pair may still be won: a bound below it closes a box. It has the forest's
+  // rounding band in it, or another one; `exact_target` is that for points at which every tree reaches an exact leaf,
+  // so that there is no band; it is not smaller.
+  std::int64_t target(const Forest& forest, Pair pair) const;
+  std::int64_t target(const Forest& forest, Pair pair, std::int64_t band) const { return scaled(forest, pair, band); }
+  std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, {}); }
 
   // The largest score of a leaf, in the mean over all leaves: what one tree matters.
   std::int64_t typical() const { return typical_; }
@@ -53,7 +56,7 @@ class Scale {
   static constexpr std::int64_t kHighest = std::int64_t{1} << 30;
 
  private:
-  std::int64_t scaled(const Forest& forest, Pair pair, bool with_band) const;
+  std::int64_t scaled(const Forest& forest, Pair pair, std::optional<std::int64_t> band) const;
   bool outweighs_all(const Forest& forest, const std::vector<std::int64_t>& largest) const;
 
   std::int64_t typical_ = 0;

@@ -39,7 +39,7 @@ class Searcher {
   void for_each_leaf(const Box& box, std::int32_t root, const Visit& visit);
   std::vector<int> possible_rivals(const Box& box, int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
-  bool optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth);
+  bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed);
   bool refutes(std::vector<Cell> point);
   bool is_certain(const std::vector<Cell>& point) const;
