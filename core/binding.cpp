@@ -102,7 +102,7 @@ std::unique_ptr<Core> make_forest(
     Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
     const std::vector<std::vector<Word>>& left_sets,
     const std::vector<std::vector<std::tuple<int, Cell, Cell, bool, std::vector<Word>>>>& clauses,
-    Array<std::uint8_t> exact, std::int64_t band, std::int64_t unit, const std::string& vote,
+    Array<std::uint8_t> exact, std::int64_t band, int exponent, std::int64_t unit, const std::string& vote,
     const std::vector<double>& start, bool single, double divisor, const std::optional<std::vector<double>>& cuts,
     bool softmax, double sigmoid,
     const std::vector<std::tuple<int, int, std::vector<double>, double, double, bool>>& members, bool tabulate) {
@@ -137,6 +137,7 @@ std::unique_ptr<Core> make_forest(
   }
   forest.exact = copy(exact);
   forest.band = band;
+  forest.exponent = exponent;
   forest.unit = unit;
   forest.derive();
   if (forest.depth > kDeepest + 1) throw TooDeepError();  // nodes are one more than splits
@@ -435,8 +436,8 @@ NB_MODULE(_core, module) {
       .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it, the first ones first.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
              "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
-             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a,
-             "sigmoid"_a, "members"_a, "tabulate"_a);
+             "band"_a, "exponent"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(),
+             "softmax"_a, "sigmoid"_a, "members"_a, "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
   module.def("sigmoid_labels", &sigmoid_labels, "sums"_a, "steepness"_a,

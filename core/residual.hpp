@@ -6,7 +6,8 @@
 //
 //   offset + sum over roots of value(leaf that x reaches) >= scaled(sum[winner] - sum[loser] at x)
 //
-// with equality where scaling is exact. Everything after building it costs a fraction of a pass over the forest.
+// with equality where scaling is exact, or it reaches every target (see Scale). Everything after building it costs a
+// fraction of a pass over the forest.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "clauses.hpp"
+#include "rounding.hpp"
 
 namespace treeproof {
 namespace {
@@ -145,7 +146,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     Pair pair{};
     bool closed = false;
     if (!choose_pair(box, pairs, depth, pair, closed)) return closed || decide_exactly(box, pairs);
-    const std::int64_t target = forest_.scale.target(forest_, pair);
+    std::int64_t target = forest_.scale.target(forest_, pair);
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
@@ -153,7 +154,8 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     Side side{};
     const std::int32_t node = here.lagrangian.branch(side);
     bool empty = false;
-    here.lagrangian.fix(box, target, empty, recorder_, pair);
+    const bool narrowed = target > forest_.scale.target(forest_, pair);
+    if (here.lagrangian.fix(box, target, empty, recorder_, pair) || empty) outcome_.near_tie |= narrowed;
     if (empty) return true;
     here.lagrangian.save(prices(pair));
     if (box.side(forest_, node) != Side::both) continue;
@@ -211,8 +213,8 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
 }
 
 // Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it
-// stalls.
-bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth) {
+// stalls. The target rises where a narrower band matters.
+bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
   const std::int64_t exact_target = this->exact_target(pair);
@@ -223,13 +225,26 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
   double scale = kFirstStep;
   int waited = 0;
+  bool narrowed = recorder_ != nullptr;  // a proof has one band
+  const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
+    if (narrowed || bound - exact_target >= exact_target - target) return;
+    narrowed = true;
+    target =
+        std::max(target, forest_.scale.target(forest_, pair, band_in(forest_, box, pair, restricted_, outcome_.used)));
+  };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
       return false;
     }
     const std::int64_t bound = lagrangian.evaluate();
-    if (lagrangian.closes(target, exact_target)) {
+    bool closed = lagrangian.closes(target, exact_target);
+    if (!closed && bound < exact_target) {
+      narrow(bound);
+      closed = lagrangian.closes(target, exact_target);
+      outcome_.near_tie |= closed;
+    }
+    if (closed) {
       lagrangian.save(prices(pair));
       if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(lagrangian.nonzero_prices()));
       return true;
@@ -270,7 +285,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t ta
     if (!lagrangian.step(aim, scale)) break;
   }
   lagrangian.restore_prices();
-  lagrangian.evaluate();
+  narrow(lagrangian.evaluate());
   return false;  // it stalls
 }
 

@@ -38,7 +38,7 @@ class Searcher {
 
   std::vector<int> possible_rivals(int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
-  bool optimise(Level& level, const Box& box, Pair pair, std::int64_t target, std::size_t depth);
+  bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen, bool& closed);
   bool refutes(std::vector<Cell> point);
   bool is_certain(const std::vector<Cell>& point) const;

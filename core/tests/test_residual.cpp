@@ -127,7 +127,7 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);
   CHECK(is_subset(used, restricted), "only restrictions can be used");
-  const int shift = shift_of(c);
+  const int shift = c.forest.scale.shift();
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
   Walk walk{Flags(r.nodes.size()), Flags(r.nodes.size())};
@@ -139,8 +139,9 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     CHECK(walk.inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
     CHECK(!walk.inexact || some_inexact, "no leaf needs the band where the box reaches exact leaves only");
     CHECK(value == scaled_sum(c, x, contest.pair), "the residual forest is worth what the forest is");
-    CHECK(covers(value, difference(c, x, contest.pair), shift),
-          "the residual forest is worth at least the exact difference");
+    CHECK(covers(value, difference(c, x, contest.pair), shift) ||
+              (value >= c.forest.scale.exact_target(c.forest, contest.pair) && cuts_off(c)),
+          "the residual forest is worth at least the exact difference, or more than it takes to win");
   }
   for (std::size_t n = 0; n < r.nodes.size(); ++n)
     CHECK(walk.went_left[n] && walk.went_right[n], "every node that is left goes both ways in the box");

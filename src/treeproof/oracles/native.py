@@ -73,6 +73,7 @@ class PlainOracle:
                 clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
                 exact=exact.view(np.uint8),
                 band=forest.band,
+                exponent=forest.exponent,
                 unit=unit,
                 vote=source.vote,
                 start=list(sums.start),
