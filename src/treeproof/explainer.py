@@ -37,8 +37,11 @@ from treeproof.questions import (
     budget,
     contrastive,
     coverage,
+    effect,
     encode,
+    extremes,
     holds,
+    monotone,
     most_general,
     relevance,
     review,
@@ -52,8 +55,11 @@ from treeproof.questions.budget import Budget, Profile
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
 from treeproof.questions.coverage import Coverage
+from treeproof.questions.effect import Effect, Independence
 from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerate_all
+from treeproof.questions.extremes import Extremes
 from treeproof.questions.holds import Verdict
+from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
 from treeproof.questions.nearby import make_ball, make_scales, spreads_of
@@ -862,6 +868,123 @@ class Explainer:
         1 of 2 rows (50.0%)
         """
         return coverage.count_covered(self._context, rule, X)
+
+    @counted("searching")
+    def extremes(self, *, of: Any = None, where: Any = None, timeout: float | None = None) -> Extremes:
+        """Return the lowest and the highest score that any input has, each proved, with the inputs that reach them.
+
+        Parameters
+        ----------
+        of
+            Of a classifier, the class whose score is meant; by default the second of two. The score is the mean
+            probability or the share of the votes in a forest, what a boosted model adds up (mostly log-odds), or what a
+            regressor predicts.
+        where
+            Conditions that inputs satisfy, such as ``"income > 20 and age < 30"``; by default all inputs of the space.
+        timeout
+            Seconds. When they are over, the ends are known up to a gap.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> found = tp.Explainer(forest).extremes(of="Yes")
+        >>> found.lowest.value, found.highest.value, found.status
+        (0.0, 1.0, 'exact')
+        """
+        return extremes.find_extremes(self._scored, of, where, self._link, timeout)
+
+    @counted("proving")
+    def monotone(
+        self,
+        feature: str | int | None = None,
+        *,
+        increasing: bool = True,
+        of: Any = None,
+        where: Any = None,
+        timeout: float | None = None,
+    ) -> Monotone | Monotonicity:
+        """Decide whether the score never falls as a feature grows and nothing else changes; for all inputs, proved.
+
+        Parameters
+        ----------
+        feature
+            A feature whose values have an order. Without one, all of them are decided, in both directions.
+        increasing
+            Whether the score should never fall; otherwise it should never rise.
+        of, where
+            As in `extremes`.
+        timeout
+            Seconds. When they are over, what is not decided is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).monotone("weight").holds
+        True
+        """
+        if feature is None:
+            return monotone.all_monotone(self._scored, of, where, timeout)
+        return monotone.is_monotone(self._scored, feature, increasing, of, where, timeout)
+
+    @counted("searching")
+    def effect(
+        self, features: Any, *, of: Any = None, where: Any = None, timeout: float | None = None
+    ) -> Effect:
+        """Return the largest change of the score when these features alone change, over all inputs; proved.
+
+        Also whether the label can change at all. The pair of inputs that shows it differs in these features only.
+
+        Parameters
+        ----------
+        features
+            A feature or a group by name or index, or a list of them, which change together.
+        of, where
+            As in `extremes`. Both inputs of a pair satisfy the conditions.
+        timeout
+            Seconds. When they are over, the change is known up to a gap.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> found = tp.Explainer(forest).effect("weight")
+        >>> round(found.value, 3), found.changes_label
+        (0.333, True)
+        """
+        return effect.find_effect(self._scored, features, of, where, timeout)
+
+    @counted("proving")
+    def independent(self, features: Any, *, where: Any = None, timeout: float | None = None) -> Independence:
+        """Decide whether the label never depends on these features: proved for all inputs, or two inputs that show it.
+
+        Parameters
+        ----------
+        features
+            Features or groups by name or index, which may change together.
+        where
+            As in `extremes`.
+        timeout
+            Seconds. When they are over, the answer may be None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).independent(["weight"], where="chest-pain = 0 and blocked-arteries = 0").holds
+        True
+        """
+        return effect.is_independent(self._context, features, where, timeout)
+
+    @property
+    def _scored(self) -> Context:
+        """The context; of a regressor that has no labels yet, one for questions about its score."""
+        if self._made is not None:
+            return self._made
+        made = self._make(self._forest.with_cuts([0.0], ["< 0", ">= 0"]), None)
+        assert made is not None
+        return made
 
     @counted("explaining")
     def holds(

@@ -124,7 +124,13 @@ class Score:
 
     def at_least(self, total: int) -> Fraction:
         """Return what the model's own score surely reaches where the sum reaches `total`."""
-        return (total * self.unit + self.start) / self.divisor - self.error
+        exact = (total * self.unit + self.start) / self.divisor
+        return max(exact - self.error, Fraction(0)) if self.never_negative else exact - self.error
+
+    @cached_property
+    def never_negative(self) -> bool:
+        """Whether only numbers of at least 0 are added: so floats do not give less than 0 either."""
+        return self.start >= 0 and bool((self.numbers >= 0).all())
 
     def at_most(self, total: int) -> Fraction:
         """Return what the model's own score surely does not exceed where the sum does not exceed `total`."""
@@ -137,8 +143,8 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     >>> from treeproof.model.examples import heart_disease
     >>> forest, _ = heart_disease()
     >>> score = score_of(forest, 1)
-    >>> score.name, score.at_most(2), score.divisor
-    ('share of the votes for Yes', Fraction(2, 3), 3)
+    >>> score.name, score.label, score.at_most(2)
+    ('share of the votes', 'Yes', Fraction(2, 3))
     """
     one = forest.decision.cuts is not None
     k = 0 if one or index is None else index
@@ -146,8 +152,7 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     n, leaf = forest.n_trees, forest.feature == LEAF
     if forest.vote == "majority":
         votes = np.where(leaf & (forest.leaf_class == k), 1, 0).astype(np.int64)
-        name = f"share of the votes for {label}"
-        return Score(name, label, k, votes, Fraction(1), Fraction(0), n, Fraction(0), Fraction(0))
+        return Score("share of the votes", label, k, votes, Fraction(1), Fraction(0), n, Fraction(0), Fraction(0))
     exact = linear(forest) if forest.decision.members else None
     values: FloatArray = np.where(leaf, (forest.values if exact is None else exact.values)[:, k], 0.0)
     start = Fraction((forest.decision.start if exact is None else exact.start)[k])
@@ -156,7 +161,7 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     rounded = not np.array_equal(numbers * float(unit), values)
     slack = n * unit if rounded else Fraction(0)
     error = _error(forest) / divisor
-    name = "score" if label is None else f"{'probability' if forest.vote == 'mean' else 'score'} of {label}"
+    name = "probability" if forest.vote == "mean" else "score"
     return Score(name, label, k, numbers, unit, start, divisor, slack, error)
 
 
