@@ -43,8 +43,13 @@ from treeproof.questions.changes import Changed
 from treeproof.questions.compare import ComparedRow, Comparison, compare
 from treeproof.questions.contrastive import Contrastive, Contrastives
 from treeproof.questions.coverage import Coverage
+from treeproof.questions.differ import Difference, Gap, differ
+from treeproof.questions.effect import Effect, Independence
 from treeproof.questions.enumerate import Enumeration
+from treeproof.questions.everywhere import Input
+from treeproof.questions.extremes import End, Extremes
 from treeproof.questions.holds import Verdict
+from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
@@ -78,17 +83,26 @@ __all__ = [
     "Contrastive",
     "Contrastives",
     "Coverage",
+    "Difference",
+    "Effect",
+    "End",
     "Enumeration",
     "Explainer",
+    "Extremes",
     "FeatureRelevance",
     "Forest",
     "ForestFormatError",
+    "Gap",
     "Group",
     "ImportMismatchError",
+    "Independence",
+    "Input",
     "InputError",
     "InternalError",
     "MajorityForestClassifier",
     "MissingExtraError",
+    "Monotone",
+    "Monotonicity",
     "MostGeneral",
     "Named",
     "NotFittedError",
@@ -109,6 +123,7 @@ __all__ = [
     "build_forest",
     "check",
     "compare",
+    "differ",
     "examples",
     "import_model",
     "isin",

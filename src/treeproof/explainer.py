@@ -892,7 +892,7 @@ class Explainer:
         >>> found.lowest.value, found.highest.value, found.status
         (0.0, 1.0, 'exact')
         """
-        return extremes.find_extremes(self._scored, of, where, self._link, timeout)
+        return extremes.find_extremes(self.scored_context, of, where, self._link, timeout)
 
     @counted("proving")
     def monotone(
@@ -925,13 +925,11 @@ class Explainer:
         True
         """
         if feature is None:
-            return monotone.all_monotone(self._scored, of, where, timeout)
-        return monotone.is_monotone(self._scored, feature, increasing, of, where, timeout)
+            return monotone.all_monotone(self.scored_context, of, where, timeout)
+        return monotone.is_monotone(self.scored_context, feature, increasing, of, where, timeout)
 
     @counted("searching")
-    def effect(
-        self, features: Any, *, of: Any = None, where: Any = None, timeout: float | None = None
-    ) -> Effect:
+    def effect(self, features: Any, *, of: Any = None, where: Any = None, timeout: float | None = None) -> Effect:
         """Return the largest change of the score when these features alone change, over all inputs; proved.
 
         Also whether the label can change at all. The pair of inputs that shows it differs in these features only.
@@ -953,7 +951,7 @@ class Explainer:
         >>> round(found.value, 3), found.changes_label
         (0.333, True)
         """
-        return effect.find_effect(self._scored, features, of, where, timeout)
+        return effect.find_effect(self.scored_context, features, of, where, timeout)
 
     @counted("proving")
     def independent(self, features: Any, *, where: Any = None, timeout: float | None = None) -> Independence:
@@ -978,8 +976,8 @@ class Explainer:
         return effect.is_independent(self._context, features, where, timeout)
 
     @property
-    def _scored(self) -> Context:
-        """The context; of a regressor that has no labels yet, one for questions about its score."""
+    def scored_context(self) -> Context:
+        """What questions about all inputs work with: the context, if need be with a label that nobody asks about."""
         if self._made is not None:
             return self._made
         made = self._make(self._forest.with_cuts([0.0], ["< 0", ">= 0"]), None)

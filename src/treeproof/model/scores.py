@@ -212,9 +212,7 @@ def single_score(forest: Forest, k: int) -> Forest:
     sums = dataclasses.replace(
         forest.sums, start=forest.sums.start[k : k + 1], cuts=(), softmax=False, sigmoid=None, members=members
     )
-    return dataclasses.replace(
-        forest, values=forest.values[:, k : k + 1], classes=np.array(["any score"]), sums=sums
-    )
+    return dataclasses.replace(forest, values=forest.values[:, k : k + 1], classes=np.array(["any score"]), sums=sums)
 
 
 def _float_at_least(value: Fraction) -> float:

@@ -8,7 +8,8 @@ is one tree again, their overlay: both are walked at once, on one path where the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,35 +69,44 @@ class Twins:
         return (*self.cells.clauses, *again)
 
 
-@dataclass
+def tree_nodes(cells: CellForest, tree: int) -> slice:
+    """Return where the nodes of a tree are."""
+    roots = cells.source.roots
+    return slice(int(roots[tree]), int(roots[tree + 1]) if tree + 1 < len(roots) else len(cells.feature))
+
+
 class Trees:
     """Trees that are collected, one after the other, with the numbers of each sum at their leaves."""
 
-    twins: Twins
-    n_sums: int
-    _roots: list[int] = field(default_factory=list)
-    _parts: list[tuple[IntArray, IntArray, IntArray, IntArray, Integers]] = field(default_factory=list)
-    _n: int = 0
+    def __init__(self, cells: CellForest, n_sums: int, twins: Twins | None = None) -> None:
+        self._cells, self._n_sums, self._twins = cells, n_sums, twins or Twins(cells, ())
+        self._roots: list[int] = []
+        self._parts: list[tuple[IntArray, IntArray, IntArray, IntArray, Integers]] = []
+        self._n = 0
 
-    def add(self, trees: Iterable[int], numbers: Mapping[int, Integers], *, second: bool = False) -> None:
-        """Add trees of the forest, or of the second copy; `numbers` has those of a sum, per node of the forest."""
-        cells = self.twins.cells
+    def add(
+        self,
+        trees: Iterable[int],
+        numbers: Mapping[int, Integers],
+        *,
+        second: bool = False,
+        cells: CellForest | None = None,
+    ) -> None:
+        """Add trees of the forest, or of the second copy; `numbers` has those of a sum, per node of the forest.
+
+        `cells` is another forest over the same cells.
+        """
+        cells = cells or self._cells
         source = cells.source
-        ends = np.append(source.roots, len(cells.feature))
         for tree in trees:
-            nodes = slice(int(ends[tree]), int(ends[tree + 1]))
+            nodes = tree_nodes(cells, tree)
             feature = cells.feature[nodes].copy()
             if second:
-                for f, copy in self.twins.copies.items():
+                for f, copy in self._twins.copies.items():
                     feature[feature == f] = copy
-            inner = feature != LEAF
-            moved = self._n - int(ends[tree])
-            left = np.where(inner, source.left[nodes] + moved, LEAF).astype(np.int32)
-            right = np.where(inner, source.right[nodes] + moved, LEAF).astype(np.int32)
-            own = np.zeros((len(feature), self.n_sums), dtype=np.int64)
-            for k, those in numbers.items():
-                own[:, k] = np.where(inner, 0, those[nodes])
-            self._append(feature, cells.cut[nodes], left, right, own)
+            moved = self._n - nodes.start
+            own = {k: those[nodes] for k, those in numbers.items()}
+            self._append(feature, cells.cut[nodes], source.left[nodes] + moved, source.right[nodes] + moved, own)
 
     def add_difference(
         self, trees: Iterable[int], k: int, numbers: Integers, within: Mapping[int, Domain] | None = None
@@ -105,60 +115,52 @@ class Trees:
 
         `within` has domains of features, and of second copies, to which points keep.
         """
-        allowed = {f: _mask(domain) for f, domain in (within or {}).items()}
+        allowed = {f: sum(1 << cell for cell in domain) for f, domain in (within or {}).items()}
         for tree in trees:
-            found = _Overlay(self.twins, numbers, allowed).of(int(self.twins.cells.source.roots[tree]))
+            found = _Overlay(self._twins, numbers, allowed).of(int(self._cells.source.roots[tree]))
             if found is None:
                 self.add([tree], {k: numbers}, second=True)
                 self.add([tree], {k: -numbers})
-                continue
-            if len(found) == 1 and found[0][4] == 0:
-                continue
-            columns = np.array(found, dtype=np.int64)
-            inner = columns[:, 0] != LEAF
-            own = np.zeros((len(found), self.n_sums), dtype=np.int64)
-            own[:, k] = columns[:, 4]
-            left, right = (np.where(inner, columns[:, c] + self._n, LEAF).astype(np.int32) for c in (2, 3))
-            self._append(columns[:, 0].astype(np.int32), columns[:, 1].astype(np.int32), left, right, own)
+            elif len(found) > 1 or found[0][4] != 0:
+                feature, cut, left, right, number = np.array(found, dtype=np.int64).T
+                self._append(feature, cut, left + self._n, right + self._n, {k: number})
 
-    def _append(self, feature: IntArray, cut: IntArray, left: IntArray, right: IntArray, own: Integers) -> None:
+    def _append(self, feature: Any, cut: Any, left: Any, right: Any, numbers: Mapping[int, Integers]) -> None:
+        inner = feature != LEAF
+        own = np.zeros((len(feature), self._n_sums), dtype=np.int64)
+        for k, those in numbers.items():
+            own[:, k] = np.where(inner, 0, those)
+        left, right = (np.where(inner, child, LEAF).astype(np.int32) for child in (left, right))
         self._roots.append(self._n)
-        self._parts.append((feature, cut, left, right, own))
+        self._parts.append((feature.astype(np.int32), cut.astype(np.int32), left, right, own))
         self._n += len(feature)
 
     def forest(self) -> SumForest:
-        """Return all of them."""
-        cells, doubled = self.twins.cells, self.twins.doubled
-
-        def both(items: Sequence[bool | int]) -> tuple[bool | int, ...]:
-            return (*items, *(items[f] for f in doubled))
-
-        parts = self._parts or [
-            (
-                *(np.full(1, LEAF, dtype=np.int32) for _ in range(4)),
-                np.zeros((1, self.n_sums), dtype=np.int64),
-            )
-        ]
-        feature, cut, left, right, numbers = (np.concatenate([part[i] for part in parts]) for i in range(5))
+        """Return all of them; without any, one leaf of zeros."""
+        if not self._parts:
+            leaf = np.full(1, LEAF, dtype=np.int32)
+            self._append(leaf, leaf, leaf, leaf, {})
+        cells, doubled = self._cells, self._twins.doubled
+        feature, cut, left, right = (np.concatenate([part[i] for part in self._parts]) for i in range(4))
         return SumForest(
-            both(cells.n_cells),
-            both(cells.ordered),  # type: ignore[arg-type]
-            both(cells.gapped),  # type: ignore[arg-type]
+            (*cells.n_cells, *(cells.n_cells[f] for f in doubled)),
+            (*cells.ordered, *(cells.ordered[f] for f in doubled)),
+            (*cells.gapped, *(cells.gapped[f] for f in doubled)),
             cells.left_sets,
-            self.twins.clauses(),
-            np.array(self._roots or [0], dtype=np.int32),
-            feature.astype(np.int32),
-            cut.astype(np.int32),
-            left.astype(np.int32),
-            right.astype(np.int32),
-            numbers,
+            self._twins.clauses(),
+            np.array(self._roots, dtype=np.int32),
+            feature,
+            cut,
+            left,
+            right,
+            np.concatenate([part[4] for part in self._parts]),
         )
 
 
 _Row = tuple[int, int, int, int, int]  # feature, cut, left, right, number
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     pass
 
 
@@ -178,7 +180,7 @@ class _Overlay:
         self._masks = dict(self._allowed)
         try:
             self._grow(root, root)
-        except (_TooLarge, RecursionError):
+        except (_TooLargeError, RecursionError):
             return None
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows]
 
@@ -219,7 +221,7 @@ class _Overlay:
         original, cut = self._feature[node], self._cut[node]
         feature = original if first else self._copies.get(original, original)
         if len(self._rows) >= _LARGEST_OVERLAY:
-            raise _TooLarge
+            raise _TooLargeError
         at = len(self._rows)
         self._rows.append([feature, cut, 0, 0, 0])
         before, left = self._mask(feature, original), self._cells.left_mask(original, cut)
@@ -243,7 +245,3 @@ class _Overlay:
     def _leaf(self, number: int) -> int:
         self._rows.append([LEAF, LEAF, LEAF, LEAF, number])
         return len(self._rows) - 1
-
-
-def _mask(domain: Domain) -> int:
-    return sum(1 << cell for cell in domain)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
 from treeproof.oracles.sums import SumOracle
-from treeproof.query.context import Context
+from treeproof.query.context import Context, sooner
 from treeproof.query.twins import Trees, Twins
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
 from treeproof.questions.result import Line, Result, Role, as_plain, under
@@ -180,10 +180,10 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
     part, score = everywhere(context, where, timeout), score_for(context, of)
     chosen = _chosen(context, features)
     twins = Twins(context.cells, tuple(chosen))
-    trees = Trees(twins, 1)
+    trees = Trees(twins.cells, 1, twins)
     trees.add_difference(twins.touched.tolist(), 0, score.numbers)
     found = largest(
-        SumOracle(trees.forest()), twins.domains(part.domains), twins.joint(part.near), _sooner(part.deadline)
+        SumOracle(trees.forest()), twins.domains(part.domains), twins.joint(part.near), sooner(part.deadline)
     )
     if found.bound is None:
         raise InputError(f"No input satisfies the conditions{part.under} together with the constraints.")
@@ -219,8 +219,9 @@ def _independence(part: Everywhere, chosen: list[int]) -> Independence:
     context = part.context
     found: Disagreement = copies_differ(context.cells, chosen, part.domains, part.near, part.deadline)
     before = after = None
-    if found.pair is not None:
-        before, after = _shown(part, _closer(part, found.pair), chosen, None)
+    if found.point is not None:
+        pair = Twins(context.cells, tuple(chosen)).pair(found.point)
+        before, after = _shown(part, _closer(part, pair), chosen, None)
     own = frozenset(c for c in found.clauses if c < len(context.cells.clauses))
     statuses: dict[str, Literal["proved", "ties", "unknown"]] = {"ties": "ties", "unknown": "unknown"}
     return Independence(
@@ -260,9 +261,3 @@ def _chosen(context: Context, features: Any) -> list[int]:
     if not chosen:
         raise InputError("At least one feature must be named. Got none.")
     return chosen
-
-
-def _sooner(deadline: float | None) -> float | None:
-    import time
-
-    return None if deadline is None else (deadline + time.monotonic()) / 2

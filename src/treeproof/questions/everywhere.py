@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context as Digits, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Context as Digits
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -76,13 +77,18 @@ class Everywhere:
         context, row = self.context, self.row(point)
         assert context.space.cells(row) == tuple(point), "the input is in these cells"
         leaves = context.forest.route(row[None, :])
-        label = int(context.forest.decide(leaves)[0])
-        tested = self._tested if features is None else list(features)
-        text = tuple(
-            equals(context.space.names[f], context.space.features[f].show_briefly(row, self._zero)) for f in tested
-        )
+        label = context.labels[int(context.forest.decide(leaves)[0])]
         own = None if score is None else own_score(context, score, leaves)
-        return Input(context.present(row), context.labels[label], own, text)
+        return self.written(row, label, own, features)
+
+    def written(
+        self, row: Rows, label: Label, score: float | None = None, features: Iterable[int] | None = None
+    ) -> Input:
+        """Return an input as people write it; its text has these features, or those that the model tests."""
+        space = self.context.space
+        tested = self._tested if features is None else list(features)
+        text = tuple(equals(space.names[f], space.features[f].show_briefly(row, self._zero)) for f in tested)
+        return Input(self.context.present(row), label, score, text)
 
     def instance(self, point: Cells) -> Instance:
         """Return that input as an instance, for a certificate."""

@@ -14,10 +14,11 @@ from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
 from treeproof.model.floats import rounded_down
 from treeproof.model.scores import Link, single_score
+from treeproof.oracles.native import NativeOracle
 from treeproof.oracles.sums import SumOracle
 from treeproof.proof.certificate import Certificate, certify
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context
+from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.oracle import Stays
 from treeproof.query.sums import Score, sum_forest
 from treeproof.questions.everywhere import (
@@ -131,7 +132,7 @@ def find_extremes(context: Context, of: Any, where: Any, link: Link | None, time
     for side, sign in (("highest", 1), ("lowest", -1)):
         oracle = SumOracle(sum_forest(context.cells, sign * score.numbers[:, None]))
         # The first side may not use up the time of the second.
-        limit = part.deadline if side == "lowest" else _half(part.deadline)
+        limit = part.deadline if side == "lowest" else sooner(part.deadline)
         found[side] = largest(oracle, part.domains, part.near, limit)
     for end in found.values():
         if end.bound is None:
@@ -151,12 +152,6 @@ def find_extremes(context: Context, of: Any, where: Any, link: Link | None, time
         context.constraints(clauses),
         _certify=partial(_certify, part, score, found),
     )
-
-
-def _half(deadline: float | None) -> float | None:
-    import time
-
-    return None if deadline is None else (deadline + time.monotonic()) / 2
 
 
 def _end(part: Everywhere, score: Score, found: Extreme, sign: int, link: Link | None) -> End:
@@ -197,9 +192,6 @@ def _certify(
     stated = forest.with_cuts([cut], [f"< {cut!r}", f">= {cut!r}"])
     space = replace(context.space, forest=stated)
     cells = discretise(space)
-    from treeproof.oracles.native import NativeOracle
-    from treeproof.query.context import deadline_after
-
     other = replace(
         context, forest=stated, space=space, cells=cells, oracle=NativeOracle(cells), labels=stated.classes.tolist()
     )

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from treeproof.errors import InputError
 from treeproof.model.columns import Label
 from treeproof.query.context import Context
+from treeproof.query.sums import Score
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
 from treeproof.questions.result import Line, Result, Role, aligned, as_plain, under
-from treeproof.query.sums import Score
 from treeproof.search.monotone import falls
 from treeproof.space.wording import show_name
 

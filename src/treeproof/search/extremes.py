@@ -80,7 +80,8 @@ class _Climb:
         return self.best
 
     def _gap(self) -> int:
-        assert self.best.total is not None and self.best.bound is not None
+        assert self.best.total is not None
+        assert self.best.bound is not None
         return self.best.bound - self.best.total
 
     def _between(self, share: float) -> int:

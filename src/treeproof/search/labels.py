@@ -10,31 +10,35 @@ the same; if only such points are left, and none of those that were tried is one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
+from treeproof.errors import InternalError
 from treeproof.model.columns import LEAF
 from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown
+from treeproof.query.oracle import Answer, Refuted, Unknown
 from treeproof.query.sums import LARGEST, Integers, SumForest
-from treeproof.query.twins import Trees, Twins
+from treeproof.query.twins import Trees, Twins, tree_nodes
 from treeproof.space.domains import Cells, Domain
+
+Status = Literal["same", "differ", "ties", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """What is known about two labels: a `pair` of points at which they differ, or that there is none.
+    """What is known about two labels: a `point` at which they differ, or that there is none.
 
     `status` is ``"same"`` (proved: there is none), ``"differ"``, ``"ties"`` (proved, except for points at which the
     sums of two classes differ by no more than rounding may turn) or ``"unknown"`` (timed out).
     """
 
-    status: str
-    pair: tuple[Cells, Cells] | None = None
+    status: Status
+    point: Cells | None = None
     labels: tuple[int, int] | None = None
     clauses: frozenset[int] = frozenset()
 
@@ -58,7 +62,7 @@ def settle(
     near: Cells,
     deadline: float | None,
     labels_at: Callable[[Cells], tuple[int, int]],
-    pair: Callable[[Cells], tuple[Cells, Cells]],
+    differ: Callable[[int, int], bool],
 ) -> Disagreement:
     """Return whether some point reaches the conditions of a duel; `labels_at` evaluates both models there."""
     ties = late = False
@@ -70,10 +74,10 @@ def settle(
             answer: Answer = oracle.reach(least, domains, deadline, near)
             if isinstance(answer, Refuted):
                 found = labels_at(answer.witness)
-                if found[0] != found[1]:
-                    return Disagreement("differ", pair(answer.witness), found)
-                if not any(duel.band):
-                    raise AssertionError("sums that need no band decide labels")
+                if differ(*found):
+                    return Disagreement("differ", answer.witness, found)
+                if sign > 0 or not any(duel.band):
+                    raise InternalError(f"Sums beyond all rounding must decide. Got {found}; please report this.")
                 continue
             if isinstance(answer, Unknown):
                 late = True
@@ -81,7 +85,7 @@ def settle(
                 clauses |= answer.clauses
                 ties = ties or sign > 0
             break
-    status = "unknown" if late else "ties" if ties else "same"
+    status: Status = "unknown" if late else "ties" if ties else "same"
     return Disagreement(status, clauses=frozenset(clauses))
 
 
@@ -102,27 +106,100 @@ def copies_differ(
     others = sorted(set(range(cells.n_trees)) - set(touched))
     duels = (
         _duel_of_copies(twins, a, b, touched, others, shift)
-        for a, b in permutations(range(cells.n_classes), 2)
-        if a < b  # the copies may change places
+        for a, b in combinations(range(cells.n_classes), 2)  # the copies may change places
     )
-    return settle(duels, twins.domains(domains), twins.joint(near), deadline, labels_at, twins.pair)
+    return settle(
+        duels, twins.domains(domains), twins.joint(near), deadline, labels_at, lambda one, other: one != other
+    )
 
 
 def _duel_of_copies(twins: Twins, a: int, b: int, touched: list[int], others: list[int], shift: int) -> Duel:
+    """Return the conditions that class a wins in the first copy and class b in the second."""
     cells = twins.cells
-    first, second = rivals(cells, a), rivals(cells, b)
-    trees = Trees(twins, len(first) + len(second) + 1)
-    leads = {k: lead(cells, a, j, shift) for k, j in enumerate(first)}
-    later = {len(first) + k: lead(cells, b, j, shift) for k, j in enumerate(second)}
-    trees.add(others, {**leads, **later})
-    trees.add(touched, leads)
-    trees.add(touched, later, second=True)
-    trees.add_difference(touched, len(first) + len(second), lead(cells, b, a, shift))
-    limits = [limit(cells, a, j, shift) for j in first] + [limit(cells, b, j, shift) for j in second]
+    one, two = _Side(cells, a, shift), _Side(cells, b, shift)
+    n = len(one.rivals) + len(two.rivals)
+    trees = Trees(cells, n + 1, twins)
+    trees.add(others, one.leads(0) | two.leads(len(one.rivals)))
+    trees.add(touched, one.leads(0))
+    trees.add(touched, two.leads(len(one.rivals)), second=True)
+    trees.add_difference(touched, n, lead(cells, b, a, shift))
     both = [limit(cells, a, b, shift), limit(cells, b, a, shift)]
-    least = (*(n for n, _ in limits), sum(n for n, _ in both))
-    band = (*(n for _, n in limits), sum(n for _, n in both))
-    return Duel((a, b), trees.forest(), least, band)
+    return _duel((a, b), trees.forest(), [*one.limits(), *two.limits(), _sum(both)])
+
+
+def models_differ(
+    old: CellForest,
+    new: CellForest,
+    same: Mapping[int, int],
+    shared: Sequence[int],
+    domains: Sequence[Domain],
+    near: Cells,
+    deadline: float | None,
+) -> Disagreement:
+    """Return whether two models over the same cells give different labels to some point.
+
+    `same` has the class of the new model that is the same label as one of the old. The trees `shared`, by number, are
+    the same in both models.
+    """
+    # The sum of both conditions needs one unit for both models.
+    unit = min(cells.exponent - _shift(cells) for cells in (old, new))
+    alike = (old.source.vote == "majority") == (new.source.vote == "majority")
+    shifts = [cells.exponent - unit if alike else _shift(cells) for cells in (old, new)]
+    only_old, only_new = (sorted(set(range(cells.n_trees)) - set(shared)) for cells in (old, new))
+    back = {b: a for a, b in same.items()}
+
+    def duel(a: int, b: int) -> Duel:
+        one, two = _Side(old, a, shifts[0]), _Side(new, b, shifts[1])
+        first, second = one.leads(0), two.leads(len(one.rivals))
+        limits = [*one.limits(), *two.limits()]
+        n = len(limits)
+        if alike and a in same and b in back:
+            first[n], second[n] = lead(old, a, back[b], shifts[0]), lead(new, b, same[a], shifts[1])
+            limits.append(_sum([limit(old, a, back[b], shifts[0]), limit(new, b, same[a], shifts[1])]))
+        trees = Trees(old, len(limits))
+        there = {k: _carried(numbers, new, old, shared) for k, numbers in second.items()}
+        trees.add(shared, {k: first.get(k, 0) + there.get(k, 0) for k in {*first, *there}})
+        trees.add(only_old, first)
+        trees.add(only_new, second, cells=new)
+        return _duel((a, b), trees.forest(), limits)
+
+    duels = (duel(a, b) for a in range(old.n_classes) for b in range(new.n_classes) if same.get(a) != b)
+
+    def labels_at(point: Cells) -> tuple[int, int]:
+        return old.label(point), new.label(point)
+
+    return settle(duels, domains, near, deadline, labels_at, lambda a, b: same.get(a) != b)
+
+
+def _carried(numbers: Integers, new: CellForest, old: CellForest, shared: Sequence[int]) -> Integers:
+    """Return numbers at the leaves of trees that two models share, moved to where they are in the old one."""
+    found = np.zeros(len(old.feature), dtype=np.int64)
+    for tree in shared:
+        found[tree_nodes(old, tree)] = numbers[tree_nodes(new, tree)]
+    return found
+
+
+def _duel(labels: tuple[int, int], forest: SumForest, limits: Sequence[tuple[int, int]]) -> Duel:
+    return Duel(labels, forest, tuple(least for least, _ in limits), tuple(band for _, band in limits))
+
+
+def _sum(limits: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return sum(least for least, _ in limits), sum(band for _, band in limits)
+
+
+class _Side:
+    """One of two models, and the class that is to win there."""
+
+    def __init__(self, cells: CellForest, label: int, shift: int) -> None:
+        self.cells, self.label, self.shift, self.rivals = cells, label, shift, rivals(cells, label)
+
+    def leads(self, first: int) -> dict[int, Integers]:
+        """Return per node the lead over each rival, as sums from number `first` on."""
+        return {first + k: lead(self.cells, self.label, j, self.shift) for k, j in enumerate(self.rivals)}
+
+    def limits(self) -> list[tuple[int, int]]:
+        """Return what each of these sums must reach, and the band beside it."""
+        return [limit(self.cells, self.label, j, self.shift) for j in self.rivals]
 
 
 def rivals(cells: CellForest, label: int) -> list[int]:

@@ -92,7 +92,7 @@ class _Step:
         if not between:
             return
         trees = np.unique(np.searchsorted(cells.source.roots, between, side="right") - 1)
-        grown = Trees(twins, 1)
+        grown = Trees(twins.cells, 1, twins)
         grown.add_difference(trees.tolist(), 0, -numbers, {feature: here, copy: there})
         self.forest = grown.forest()
         self.most = self.forest.largest[0]

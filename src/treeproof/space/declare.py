@@ -103,6 +103,20 @@ def declare(
     return Space(forest, tuple(features), parsed)
 
 
+def refined(space: Space, forest: Forest) -> Space:
+    """Return the same inputs for another forest over the same columns, cut at its thresholds as well."""
+
+    def cut(feature: Feature) -> Feature:
+        if not isinstance(feature, NumericFeature):
+            return feature
+        cuts = np.concatenate([feature.highs[:-1], forest.thresholds_of(feature.column)])
+        limits = float(feature.lows[0]), float(feature.highs[-1])
+        finer = _numeric(feature.name, feature.kind, feature.column, cuts, limits, forest.floats)
+        return finer if feature.missing_cell is None else _with_missing(forest, finer)
+
+    return Space(forest, tuple(map(cut, space.features)), space.constraints)
+
+
 def dated(forest: Forest, kinds: Mapping[str | int, Any] | None) -> Forest:
     """Return the forest whose columns of kind ``"date"`` take dates in rows."""
     if not isinstance(kinds, Mapping):  # `declare` says so
