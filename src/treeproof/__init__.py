@@ -54,6 +54,7 @@ from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
+from treeproof.questions.rules import Rule, Rules
 from treeproof.show import plots
 from treeproof.show.report.report import Report, report
 from treeproof.show.report.rows import ReportedRow
@@ -113,6 +114,8 @@ __all__ = [
     "ReportedRow",
     "Review",
     "Robustness",
+    "Rule",
+    "Rules",
     "Space",
     "Statistics",
     "TreeproofError",

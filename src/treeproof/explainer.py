@@ -46,6 +46,7 @@ from treeproof.questions import (
     relevance,
     review,
     robustness,
+    rules,
 )
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.attribution import Attribution
@@ -68,6 +69,7 @@ from treeproof.questions.relevance import Relevance
 from treeproof.questions.result import Result
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
+from treeproof.questions.rules import Rules
 from treeproof.questions.waiting import counted
 from treeproof.space.constraints import read_declarations
 from treeproof.space.declare import dated, declare
@@ -846,6 +848,46 @@ class Explainer:
         """
         context = self._context.plain
         return most_general.generalise(context, context.instance(x), X, context.order("importance", ()), timeout)
+
+    @counted("searching")
+    def rules(
+        self, X: Any, *, at_most: int = 5, at_most_conditions: int | None = None, timeout: float | None = None
+    ) -> Rules:
+        """Return a short list of rules, each proved to force its label, that cover many rows of `X`.
+
+        The rules are widened explanations of rows, extended towards other rows, and chosen greedily for each label that
+        the model predicts for the rows: how many rows they cover is counted, not proved to be the most.
+
+        Parameters
+        ----------
+        X
+            Rows to cover, as the model takes them; their labels are those that the model predicts.
+        at_most
+            Rules for each label.
+        at_most_conditions
+            Conditions in each rule; by default any number. Rows that have no such rule stay uncovered.
+        timeout
+            Seconds, shared by the labels. When they are over, the rules so far are returned with status ``"sound"``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
+        >>> print(explainer.rules(X, at_most=2))
+        5 rules cover 148 of 150 rows (98.7%)
+          if petal width (cm) <= 0.7 then 0: 50 rows
+          if petal length (cm) <= 4.95 and 0.8 < petal width (cm) <= 1.6 then 1: 47 rows
+          if 2.35 < petal length (cm) <= 4.75 and 0.8 < petal width (cm) <= 1.75 then 1: 45 rows
+          if petal length (cm) > 4.75 and petal width (cm) > 1.75 then 2: 46 rows
+          if petal length (cm) >= 5.05 and petal width (cm) > 0.8 then 2: 42 rows
+        Covered by label: 0 50 of 50, 1 48 of 48, 2 50 of 52.
+        Proved: every input that satisfies one of them has its label.
+        In no rule: 77, 119.
+        Numbers are compared as the model reads them: as float32.
+        """
+        return rules.find_rules(self._context.plain, X, at_most, at_most_conditions, timeout)
 
     @counted("explaining")
     def coverage(self, rule: Any, X: Any) -> Coverage:
