@@ -304,7 +304,7 @@ def check_order(models: Sequence[str], data: str) -> None:
         )
 
 
-def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
+def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
     kinds: Any = {}
     for kind in ("binary", "integer", "date"):
@@ -328,7 +328,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
         options["constraints"] = args.constraints
     names = needs_data(model)
     measured = hasattr(args, "scale") and (not hasattr(args, "radius") or bool(radius_of(args)))
-    if args.observed or names or measured:
+    if table is not None and (args.observed or names or measured):
         texts = table.texts(names) if names else None
         columns = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds).columns
         options["data"] = [table.row(i, columns) for i in range(len(table.rows))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -149,6 +149,10 @@ class Rules(Result):
 
     def __getitem__(self, place: int) -> Rule:
         return self.rules[place]
+
+    def numbered(self, rows: Sequence[Any]) -> Rules:
+        """Return the same with these names for the rows, which had numbers."""
+        return replace(self, uncovered=tuple(rows[i] for i in self.uncovered))
 
     @property
     def title(self) -> str:
