@@ -82,7 +82,7 @@ class Extremes(Result):
     where: tuple[str, ...]
     status: Literal["exact", "bounds"]
     constraints: tuple[str, ...] = ()
-    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _certify: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def title(self) -> str:
