@@ -121,6 +121,8 @@ class Score:
     divisor: Fraction
     slack: Fraction
     error: Fraction
+    keeps_order: bool
+    """Whether the model's own scores are never in another order than the sums: it adds without rounding."""
 
     def at_least(self, total: int) -> Fraction:
         """Return what the model's own score surely reaches where the sum reaches `total`."""
@@ -153,7 +155,7 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     if forest.vote == "majority":
         votes = np.where(leaf & (forest.leaf_class == k), 1, 0).astype(np.int64)
         nothing, rounding = Fraction(0), Fraction(1, 2**53)  # that of the share, written as a float
-        return Score("share of the votes", label, k, votes, Fraction(1), nothing, Fraction(n), nothing, rounding)
+        return Score("share of the votes", label, k, votes, Fraction(1), nothing, Fraction(n), nothing, rounding, True)
     exact = linear(forest) if forest.decision.members else None
     values: FloatArray = np.where(leaf, (forest.values if exact is None else exact.values)[:, k], 0.0)
     start = Fraction((forest.decision.start if exact is None else exact.start)[k])
@@ -161,9 +163,10 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     numbers, unit = as_integers(values, forest.roots)
     rounded = not np.array_equal(numbers * float(unit), values)
     slack = n * unit if rounded else Fraction(0)
+    keeps_order = not rounded and rounding_error(forest) == 0
     error = _error(forest) / divisor
     name = "probability" if forest.vote == "mean" else "score"
-    return Score(name, label, k, numbers, unit, start, divisor, slack, error)
+    return Score(name, label, k, numbers, unit, start, divisor, slack, error, keeps_order)
 
 
 def _error(forest: Forest) -> Fraction:

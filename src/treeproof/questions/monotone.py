@@ -219,7 +219,7 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
     assert isinstance(feature, NumericFeature)
     numbers = sign * score.numbers
     found = falls(context.cells, numbers, f, feature.missing_cell, part.domains, part.near, part.deadline)
-    exact = found.by_tree and score.slack == 0
+    exact = score.keeps_order or (found.by_tree and score.slack == 0)
     rounding = Fraction(0) if exact else 2 * score.error + score.slack / score.divisor
     before = after = None
     violation = 0.0
