@@ -51,6 +51,7 @@ from treeproof.questions.extremes import End, Extremes
 from treeproof.questions.holds import Verdict
 from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
+from treeproof.questions.prove import Statement
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
@@ -117,6 +118,7 @@ __all__ = [
     "Rule",
     "Rules",
     "Space",
+    "Statement",
     "Statistics",
     "TreeproofError",
     "UnsafeFileError",

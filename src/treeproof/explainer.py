@@ -43,6 +43,7 @@ from treeproof.questions import (
     holds,
     monotone,
     most_general,
+    prove,
     relevance,
     review,
     robustness,
@@ -65,6 +66,7 @@ from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
 from treeproof.questions.nearby import make_ball, make_scales, spreads_of
 from treeproof.questions.norms import NormName
+from treeproof.questions.prove import Statement
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.result import Result
 from treeproof.questions.review import Review
@@ -935,6 +937,34 @@ class Explainer:
         (0.0, 1.0, 'exact')
         """
         return extremes.find_extremes(self.scored_context, of, where, self._link, timeout)
+
+    @counted("proving")
+    def prove(self, claim: Any, *, label: Any = None, examples: int = 1, timeout: float | None = None) -> Statement:
+        """Decide whether a statement is true of every input of the space: proved, or with counterexamples.
+
+        Parameters
+        ----------
+        claim
+            ``"if defaults = 0 and income > 60 then approve"``, or ``"... then not approve"``; or, with `label`, the
+            conditions alone, as in `review`. Conditions are read as they are written.
+        label
+            The label that the conditions should force.
+        examples
+            How many different counterexamples to look for.
+        timeout
+            Seconds. When they are over, the answer is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> explainer = tp.Explainer(forest)
+        >>> explainer.prove("if chest-pain = 0 and blocked-arteries = 0 then not Yes").holds
+        True
+        >>> len(explainer.prove("weight > 80", label="Yes", examples=3).counterexamples)
+        3
+        """
+        return prove.prove(self._context, claim, label, examples, timeout)
 
     @counted("proving")
     def monotone(

@@ -57,7 +57,9 @@ class CoreForest:
                 gapped=np.array(forest.gapped, dtype=np.uint8),
                 feature=forest.feature,
                 cut=forest.cut,
-                left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
+                left_sets=[  # not all of them need occur
+                    _bits(cells, words[sizes[s]]) if s in sizes else [] for s, cells in enumerate(forest.left_sets)
+                ],
                 clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
                 **parts,
             )

@@ -118,9 +118,11 @@ class Score:
     numbers: Integers
     unit: Fraction
     start: Fraction
-    divisor: int
+    divisor: Fraction
     slack: Fraction
     error: Fraction
+    keeps_order: bool
+    """Whether the model's own scores are never in another order than the sums: it adds without rounding."""
 
     def at_least(self, total: int) -> Fraction:
         """Return what the model's own score surely reaches where the sum reaches `total`."""
@@ -144,7 +146,7 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     >>> forest, _ = heart_disease()
     >>> score = score_of(forest, 1)
     >>> score.name, score.label, score.at_most(2)
-    ('share of the votes', 'Yes', Fraction(2, 3))
+    ('share of the votes', 'Yes', Fraction(...))
     """
     one = forest.decision.cuts is not None
     k = 0 if one or index is None else index
@@ -152,17 +154,19 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     n, leaf = forest.n_trees, forest.feature == LEAF
     if forest.vote == "majority":
         votes = np.where(leaf & (forest.leaf_class == k), 1, 0).astype(np.int64)
-        return Score("share of the votes", label, k, votes, Fraction(1), Fraction(0), n, Fraction(0), Fraction(0))
+        nothing, rounding = Fraction(0), Fraction(1, 2**53)  # that of the share, written as a float
+        return Score("share of the votes", label, k, votes, Fraction(1), nothing, Fraction(n), nothing, rounding, True)
     exact = linear(forest) if forest.decision.members else None
     values: FloatArray = np.where(leaf, (forest.values if exact is None else exact.values)[:, k], 0.0)
     start = Fraction((forest.decision.start if exact is None else exact.start)[k])
-    divisor = int(forest.decision.divisor)
+    divisor = Fraction(forest.decision.divisor)
     numbers, unit = as_integers(values, forest.roots)
     rounded = not np.array_equal(numbers * float(unit), values)
     slack = n * unit if rounded else Fraction(0)
+    keeps_order = not rounded and rounding_error(forest) == 0
     error = _error(forest) / divisor
     name = "probability" if forest.vote == "mean" else "score"
-    return Score(name, label, k, numbers, unit, start, divisor, slack, error)
+    return Score(name, label, k, numbers, unit, start, divisor, slack, error, keeps_order)
 
 
 def _error(forest: Forest) -> Fraction:

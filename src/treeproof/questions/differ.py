@@ -18,7 +18,7 @@ from treeproof.query.cells import CellForest, discretise
 from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.sums import Integers, Score, SumForest, score_of
 from treeproof.query.twins import Trees, tree_nodes
-from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, own_score, upward
+from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, own_score, upward
 from treeproof.questions.result import Line, Result, Role, as_plain, under
 from treeproof.search.extremes import largest
 from treeproof.search.labels import models_differ
@@ -195,7 +195,8 @@ class _Both:
         found = models_differ(
             self.old, self.new, self.same, self.shared, part.domains, part.near, sooner(self.deadline)
         )
-        shown, labels = None, (None, None)
+        shown: Input | None = None
+        labels: tuple[Label | None, Label | None] = (None, None)
         if found.point is not None:
             shown = self._shown(found.point)
             labels = old.labels[self.old.label(found.point)], new.labels[self.new.label(found.point)]
@@ -259,7 +260,7 @@ class _Both:
             ]
             if best is None or abs(values[1] - values[0]) > best.value:
                 shown = self._shown_text(found.point)
-                best = Gap(named(replace(one, label=None)), abs(values[1] - values[0]), 0.0, *values, shown, False)
+                best = Gap(one.name, abs(values[1] - values[0]), 0.0, values[0], values[1], shown, False)
         assert best is not None
         return replace(best, bound=float_above(bound), exact=exact)
 

@@ -49,9 +49,9 @@ class Effect(Result):
     >>> print(tp.Explainer(forest).effect("weight"))
     weight alone changes the share of the votes for Yes by up to 0.333333
       0 (No) with weight = 0, blocked-arteries = 0, good-blood-circulation = 0, chest-pain = 0
-      0.333333 (No) with weight = 75.6 instead
+      0.333333 (No) with weight = 75.1 instead
     Proved: by no more than 0.333334, whatever the other features are.
-    It can change the label: No with weight = 0; Yes with weight = 75.6.
+    It can change the label: No with weight = 0; Yes with weight = 75.1.
     """
 
     features: tuple[str, ...]
@@ -114,7 +114,7 @@ class Independence(Result):
     >>> print(tp.Explainer(forest).independent(["weight"]))
     The label depends on weight
       No with weight = 0, blocked-arteries = 0, good-blood-circulation = 0, chest-pain = 0.501
-      Yes with weight = 75.6 instead
+      Yes with weight = 75.1 instead
     """
 
     features: tuple[str, ...]

@@ -69,9 +69,9 @@ class Extremes(Result):
     >>> import treeproof as tp
     >>> forest, _ = tp.examples.heart_disease()
     >>> print(tp.Explainer(forest).extremes(where="weight <= 60"))
-    share of the votes for Yes, where weight <= 60: from 0 to 0.666666...
+    share of the votes for Yes, where weight <= 60: from 0 to 0.666667
       lowest 0 (No), with blocked-arteries = 0, good-blood-circulation = 0, chest-pain = 0, weight = 0
-      highest 0.66666... (Yes), with blocked-arteries = ..., good-blood-circulation = 0, chest-pain = ..., weight = 0
+      highest 0.666667 (Yes), with blocked-arteries = 0.501, good-blood-circulation = 0, chest-pain = 0.501, weight = 0
     Proved: between 0 and 0.666667 for every such input; these two reach that, up to rounding.
     """
 
@@ -82,7 +82,7 @@ class Extremes(Result):
     where: tuple[str, ...]
     status: Literal["exact", "bounds"]
     constraints: tuple[str, ...] = ()
-    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _certify: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def title(self) -> str:

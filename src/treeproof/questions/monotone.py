@@ -14,6 +14,7 @@ from treeproof.query.sums import Score
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
 from treeproof.questions.result import Line, Result, Role, aligned, as_plain, under
 from treeproof.search.monotone import falls
+from treeproof.space.features import NumericFeature
 from treeproof.space.wording import show_name
 
 
@@ -206,7 +207,7 @@ def all_monotone(
 
 
 def _is_ordered(context: Context, f: int) -> bool:
-    return context.cells.ordered[f] or context.cells.gapped[f]
+    return isinstance(context.space.features[f], NumericFeature)
 
 
 def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monotone:
@@ -214,8 +215,11 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
     if not _is_ordered(context, f):
         raise InputError(f"A monotone feature must have an order. Got {context.space.names[f]!r}, which has names.")
     sign = 1 if increasing else -1
-    found = falls(context.cells, sign * score.numbers, f, part.domains, part.near, part.deadline)
-    exact = found.by_tree and score.slack == 0
+    feature = context.space.features[f]
+    assert isinstance(feature, NumericFeature)
+    numbers = sign * score.numbers
+    found = falls(context.cells, numbers, f, feature.missing_cell, part.domains, part.near, part.deadline)
+    exact = score.keeps_order or (found.by_tree and score.slack == 0)
     rounding = Fraction(0) if exact else 2 * score.error + score.slack / score.divisor
     before = after = None
     violation = 0.0

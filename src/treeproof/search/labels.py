@@ -158,7 +158,8 @@ def models_differ(
             limits.append(_sum([limit(old, a, back[b], shifts[0]), limit(new, b, same[a], shifts[1])]))
         trees = Trees(old, len(limits))
         there = {k: _carried(numbers, new, old, shared) for k, numbers in second.items()}
-        trees.add(shared, {k: first.get(k, 0) + there.get(k, 0) for k in {*first, *there}})
+        none = np.zeros(len(old.feature), dtype=np.int64)
+        trees.add(shared, {k: first.get(k, none) + there.get(k, none) for k in {*first, *there}})
         trees.add(only_old, first)
         trees.add(only_new, second, cells=new)
         return _duel((a, b), trees.forest(), limits)

@@ -1,19 +1,22 @@
 """Whether a score never falls (or never rises) from one cell of a feature to the next, whatever the others are.
 
-Neighbouring cells suffice: what never falls in one step never falls in several. For one step, only trees with a split
-between the two cells count, and of these only the difference of what lies on its two sides.
+Neighbouring cells suffice: what never falls in one step never falls in several. (Unless a constraint mentions the
+feature: it may forbid the cells between two others, so then all pairs of cells are steps.) For one step, only trees
+with a split between the two cells count, and of these only the difference of what lies on its two sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Entailed, Refuted
+from treeproof.query.oracle import Answer, Entailed, Refuted
 from treeproof.query.sums import Integers, SumForest
 from treeproof.query.twins import Trees, Twins
 from treeproof.space.domains import Cells, Domain
@@ -43,12 +46,24 @@ class Steps:
 
 
 def falls(
-    cells: CellForest, numbers: Integers, feature: int, domains: Sequence[Domain], near: Cells, deadline: float | None
+    cells: CellForest,
+    numbers: Integers,
+    feature: int,
+    missing: int | None,
+    domains: Sequence[Domain],
+    near: Cells,
+    deadline: float | None,
 ) -> Steps:
-    """Return the largest fall of a sum in one step of an ordered feature, upwards through its domain."""
+    """Return the largest fall of a sum in one step of a feature of numbers, upwards through its domain.
+
+    Its cell of missing values, if it has one, takes part in no step.
+    """
     twins = Twins(cells, (feature,))
-    steps = [_Step(twins, numbers, cell, domains) for cell in _steps(cells, feature, domains[feature])]
-    steps = [step for step in steps if step.forest is not None and step.most > 0]
+    ordered = [cell for cell in sorted(domains[feature]) if cell != missing]
+    constrained = any(f == feature for clause in cells.clauses for f, _ in clause)
+    pairs = combinations(ordered, 2) if constrained else pairwise(ordered)
+    steps = [_Step(twins, numbers, before, after, domains) for before, after in pairs]
+    steps = [step for step in steps if step.most > 0]
     if not steps:
         return Steps(None, 0, True, frozenset())
     best: Fall | None = None
@@ -68,46 +83,35 @@ def falls(
     return Steps(best, max([best.size if best else 0, *open_]), False, frozenset(clauses))
 
 
-def _steps(cells: CellForest, feature: int, domain: Domain) -> list[int]:
-    """Return the cells of a domain whose next cell is in it too; missing values beside the order have no next one."""
-    last = cells.n_cells[feature] - 1
-    return [c for c in sorted(domain) if c + 1 in domain and not (cells.gapped[feature] and c + 1 == last)]
-
-
 class _Step:
-    """One step: from a cell to the next."""
+    """One step, from a cell to a later one."""
 
-    def __init__(self, twins: Twins, numbers: Integers, cell: int, domains: Sequence[Domain]) -> None:
-        self.twins, self.cell = twins, cell
+    def __init__(self, twins: Twins, numbers: Integers, before: int, after: int, domains: Sequence[Domain]) -> None:
+        self.twins, self.before, self.after = twins, before, after
         (feature,) = twins.doubled
         cells = twins.cells
-        copy = twins.copies[feature]
-        here, there = cells.only(feature, (cell,)), cells.only(feature, (cell + 1,))
+        here, there = cells.only(feature, (before,)), cells.only(feature, (after,))
         self.domains = [*domains, there]
         self.domains[feature] = here
         splits = np.flatnonzero(cells.feature == feature)
-        between = [n for n in splits.tolist() if cells.goes_left(n, cell) != cells.goes_left(n, cell + 1)]
-        self.forest: SumForest | None = None
-        self.most = 0
-        if not between:
-            return
+        between = [n for n in splits.tolist() if cells.goes_left(n, before) != cells.goes_left(n, after)]
         trees = np.unique(np.searchsorted(cells.source.roots, between, side="right") - 1)
-        grown = Trees(twins.cells, 1, twins)
-        grown.add_difference(trees.tolist(), 0, -numbers, {feature: here, copy: there})
-        self.forest = grown.forest()
+        grown = Trees(cells, 1, twins)
+        grown.add_difference(trees.tolist(), 0, -numbers, {feature: here, twins.copies[feature]: there})
+        self.forest: SumForest = grown.forest()
         self.most = self.forest.largest[0]
-        self._oracle: SumOracle | None = None
 
-    def ask(self, least: int, near: Cells, deadline: float | None):  # type: ignore[no-untyped-def]
-        assert self.forest is not None
-        if self._oracle is None:
-            self._oracle = SumOracle(self.forest)
-        return self._oracle.reach([least], self.domains, deadline, self._home(near))
+    @cached_property
+    def oracle(self) -> SumOracle:
+        """Made only for steps that the largest leaves do not settle."""
+        return SumOracle(self.forest)
 
-    def _home(self, near: Cells) -> Cells:
+    def ask(self, least: int, near: Cells, deadline: float | None) -> Answer:
+        """Ask for a point at which the step falls by at least that."""
         (feature,) = self.twins.doubled
-        return (*near[:feature], self.cell, *near[feature + 1 :], self.cell + 1)
+        home = (*near[:feature], self.before, *near[feature + 1 :], self.after)
+        return self.oracle.reach([least], self.domains, deadline, home)
 
     def fall(self, point: Cells) -> Fall:
-        assert self._oracle is not None
-        return Fall(*self.twins.pair(point), self._oracle.totals(point)[0])
+        """Return the fall at a point."""
+        return Fall(*self.twins.pair(point), self.oracle.totals(point)[0])
