@@ -8,7 +8,7 @@ highest score over all inputs and over random boxes, beside Veritas on the same 
 its own (``peers/veritas.txt``). Times are CPU seconds of both ends; the limit is wall-clock time for each end.
 ``monotone`` asks every feature of XGBoost models with and without constraints, ``independent`` a model without a column
 and one with it, ``differ`` a model against its own JSON file, and against itself with one leaf changed. ``rules``
-counts how many of the rules that a learner reads off a forest are true of it (needs te2rules), beside `Explainer.rules`.
+counts how many rules that a learner (te2rules) reads off a forest are true of it, beside `Explainer.rules`.
 """
 
 from __future__ import annotations

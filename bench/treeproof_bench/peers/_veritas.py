@@ -28,8 +28,8 @@ from typing import Any
 MEMORY = 3 * 1024**3  # bytes for one search
 
 
-def read(path: Path) -> Any:
-    """Return the model as Veritas has it."""
+def read(path: Path) -> tuple[Any, float, float]:
+    """Return the model as Veritas has it, and the divisor and the summand that make its sums the model's score."""
     import veritas
 
     if path.suffix == ".json":
@@ -37,16 +37,18 @@ def read(path: Path) -> Any:
 
         booster = xgboost.Booster()
         booster.load_model(path)
-        return veritas.get_addtree(booster, silent=True)
+        return veritas.get_addtree(booster, silent=True), 1.0, 0.0
     with path.open("rb") as file:
         found = veritas.get_addtree(pickle.load(file), silent=True)
-    return found if found.num_leaf_values() == 1 else found.make_singleclass(1)
+    # Of two classes it adds up the probabilities of the second less one half.
+    return found, float(len(found)), 0.5
 
 
-def search(trees: Any, box: dict[int, Any], highest: bool, limit: float) -> list[Any]:
+def search(model: tuple[Any, float, float], box: dict[int, Any], highest: bool, limit: float) -> list[Any]:
     """Return the best value, the bound, and whether they meet."""
     import veritas
 
+    trees, divisor, summand = model
     kind = veritas.HeuristicType.MAX_OUTPUT if highest else veritas.HeuristicType.MIN_OUTPUT
     config = veritas.Config(kind)
     config.stop_when_optimal = True
@@ -59,7 +61,10 @@ def search(trees: Any, box: dict[int, Any], highest: bool, limit: float) -> list
     closed = stop in (veritas.StopReason.OPTIMAL, veritas.StopReason.NO_MORE_OPEN)
     value = float(found.get_solution(0).output) if found.num_solutions() else None
     bound = value if closed else float(found.current_bounds().top_of_open)
-    return [value, bound if bound is None or math.isfinite(bound) else None, closed]
+    value, bound = (
+        None if sum_ is None or not math.isfinite(sum_) else sum_ / divisor + summand for sum_ in (value, bound)
+    )
+    return [value, bound, closed]
 
 
 def main() -> int:
@@ -75,13 +80,13 @@ def main() -> int:
     import veritas
 
     began = time.process_time()
-    trees = read(options.model)
+    model = read(options.model)
     first = {"version": importlib.metadata.version("dtai-veritas"), "setup_seconds": time.process_time() - began}
     print(json.dumps(first), flush=True)
     for i, box in enumerate(json.loads(options.boxes.read_text())):
         limits = {int(f): veritas.Interval(*ends) for f, ends in box.items()}
         began = time.process_time()
-        found = {side: search(trees, limits, side == "highest", options.limit) for side in ("lowest", "highest")}
+        found = {side: search(model, limits, side == "highest", options.limit) for side in ("lowest", "highest")}
         print(json.dumps({"box": i, "seconds": time.process_time() - began, **found}), flush=True)
     return 0
 

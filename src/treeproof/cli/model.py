@@ -57,6 +57,7 @@ def add_commands(command: Command) -> None:
         section(made, "question").add_argument(
             "--features", nargs="+", required=True, metavar="FEATURE", help="the features, which change together"
         )
+    _add_prove(command)
     _add_differ(command)
     _add_rules(command)
 
@@ -80,17 +81,35 @@ def _add(
     return made
 
 
-def _add_space(parser: argparse.ArgumentParser) -> None:
+def _add_space(parser: argparse.ArgumentParser, *, where: bool = True) -> None:
     """Add the table that may be given, which inputs are meant, the model's options, and those of the search."""
     parser.add_argument(
         "data", metavar="DATA", nargs="?", help=f"optional, for missing values and --observed: {DATA_HELP}"
     )
     add_size(parser)
-    section(parser, "question").add_argument(
-        "--where", action="append", default=[], metavar="CONDITION", help="only about inputs that satisfy CONDITION"
-    )
+    if where:
+        section(parser, "question").add_argument(
+            "--where", action="append", default=[], metavar="CONDITION", help="only about inputs that satisfy CONDITION"
+        )
     add_model(parser, within=False)
-    add_search(parser, order=False)
+    add_search(parser, order=False, limit="time limit")
+    parser.set_defaults(whole=True)
+
+
+def _add_prove(command: Command) -> None:
+    made = command(
+        "prove",
+        "whether a statement is true of every input",
+        lambda args: _ask(args, "prove", _prove),
+        'treeproof ask prove model.json --claim "if defaults = 0 and income > 60 then approve"\n'
+        'treeproof ask prove model.json --claim "if income > 60 then not reject" --examples 3',
+    )
+    made.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    _add_space(made, where=False)
+    question = section(made, "question")
+    question.add_argument("--claim", required=True, metavar="TEXT", help="if CONDITIONS then LABEL, or then not LABEL")
+    question.add_argument("--examples", type=int, default=1, metavar="N", help="counterexamples (default: 1)")
+    add_certificate(made, "the certificate of a true statement (prove.json)")
 
 
 def _add_differ(command: Command) -> None:
@@ -123,7 +142,7 @@ def _add_rules(command: Command) -> None:
     )
     add_model(made, within=False)
     add_certificate(made, "each rule's certificate (rule-1.json)")
-    add_search(made, order=False)
+    add_search(made, order=False, limit="time limit")
 
 
 def _read(args: argparse.Namespace, *paths: str) -> tuple[list[Explainer], Table | None]:
@@ -146,9 +165,11 @@ def _ask(args: argparse.Namespace, name: str, answer: Answer) -> int:
     (explainer,), _ = _read(args, args.model)
     result = answer(args, explainer)
     say_result(args, None, result)
-    if folder:
+    if folder and name == "extremes":
         for side in ("lowest", "highest"):
             write_certificate(folder, f"{name}-{side}.json", _Side(result, side))
+    elif folder and result.holds:  # otherwise counterexamples show it
+        write_certificate(folder, f"{name}.json", result)
     return codes.code_of([result])
 
 
@@ -181,6 +202,10 @@ def _monotone(args: argparse.Namespace, explainer: Explainer) -> Any:
     if args.feature is None and args.decreasing:
         raise InputError("--decreasing requires --feature; without one, both directions are decided.")
     return explainer.monotone(args.feature, increasing=not args.decreasing, **_stated(args, explainer))
+
+
+def _prove(args: argparse.Namespace, explainer: Explainer) -> Any:
+    return explainer.prove(args.claim, examples=args.examples, timeout=args.timeout)
 
 
 def _effect(args: argparse.Namespace, explainer: Explainer) -> Any:

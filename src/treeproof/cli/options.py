@@ -226,7 +226,12 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def add_search(
-    parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
+    parser: argparse.ArgumentParser,
+    *,
+    order: bool = True,
+    jobs: bool = False,
+    out: str | None = None,
+    limit: str = "time limit for each row",
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
@@ -234,7 +239,7 @@ def add_search(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
+        help=f"{limit}; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
     )
     if order:
         search.add_argument(
@@ -328,6 +333,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, or
         options["constraints"] = args.constraints
     names = needs_data(model)
     measured = hasattr(args, "scale") and (not hasattr(args, "radius") or bool(radius_of(args)))
+    measured = measured or getattr(args, "whole", False)  # about all inputs: which values may be missing
     if table is not None and (args.observed or names or measured):
         texts = table.texts(names) if names else None
         columns = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds).columns

@@ -185,7 +185,7 @@ def _rounded(value: Fraction, way: str) -> str:
 
 def float_above(value: Fraction) -> float:
     """Return a float that is not smaller."""
-    return -rounded_down(-value)
+    return 0.0 - rounded_down(-value)  # no negative zero
 
 
 def _cell_near(feature: Any, domain: Sequence[int] | frozenset[int]) -> int:
