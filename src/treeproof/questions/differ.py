@@ -29,7 +29,18 @@ from treeproof.space.wording import show_class
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The largest difference between the scores of two models: that at an input, and a bound that none exceeds."""
+    """The largest difference between the scores of two models: that at an input, and a bound that none exceeds.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, _ = tp.examples.heart_disease()
+    >>> tree = tp.split("chest-pain", 0.5, "No", "Yes")
+    >>> simple = tp.build_forest([tree], columns=forest.column_names, classes=["No", "Yes"])
+    >>> gap = tp.differ(forest, simple).gap
+    >>> gap.value <= gap.bound, gap.exact
+    (True, True)
+    """
 
     score: str
     value: float

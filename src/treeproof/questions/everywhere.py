@@ -30,7 +30,16 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input that shows something, as people write it, its label and its score in the model's own arithmetic."""
+    """An input that shows something, as people write it, its label and its score in the model's own arithmetic.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, _ = tp.examples.heart_disease()
+    >>> found = tp.Explainer(forest).extremes().highest.input
+    >>> found.label, found.score
+    ('Yes', 1.0)
+    """
 
     values: tuple[Value, ...]
     label: Label

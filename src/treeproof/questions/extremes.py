@@ -44,6 +44,14 @@ class End:
 
     `exact` says that no input is beyond this one but for the model's own rounding; otherwise timed out. Both numbers
     are the model's own score; `bound` is rounded away from the scores.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, _ = tp.examples.heart_disease()
+    >>> lowest = tp.Explainer(forest).extremes().lowest
+    >>> lowest.value, lowest.exact
+    (0.0, True)
     """
 
     input: Input
