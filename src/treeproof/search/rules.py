@@ -93,7 +93,9 @@ class _Greedy:
         mixed = np.random.default_rng(0).permutation(len(self._points)).tolist()
         seeds = (i for i in mixed if not self._covered[i])
         while len(self._chosen) < at_most and not self._covered.all():
-            tried = [self._pool.extend(self._around(i)) for i in islice(seeds, _SEEDS)]
+            tried = list(islice(seeds, _SEEDS))
+            for i in tried:
+                self._pool += self._around(i)
             best = max(self._pool, key=self._worth, default=None)
             gain = 0 if best is None else self._gain(best)
             if best is not None and gain:
