@@ -50,6 +50,7 @@ cuts the box in two by one feature. A leaf is closed by one of four reasons:
 from __future__ import annotations
 
 import argparse
+import decimal
 import gzip
 import hashlib
 import io
@@ -800,6 +801,9 @@ def check(certificate: Any, model: str | Model, row: Any = None, budget: float =
         if isinstance(certificate, str):
             work.spend(BYTE_STEPS * len(certificate))
             certificate = parse(certificate)
+        if isinstance(certificate, dict) and "pair" in certificate:
+            require(row is None, "The certificate is about pairs of inputs, not about a row.")
+            return Pair(certificate, read_model, work).check()
         return Claim(certificate, read_model, work).check(row)
     except DAMAGED as error:
         raise _unreadable("certificate", error) from error
@@ -1089,6 +1093,198 @@ class Groups:
     def named(self, groups: set[int]) -> str:
         """Return the names of groups, and of features in none."""
         return ", ".join(self._names[group] for group in sorted(groups))
+
+
+# Pairs: two inputs that differ in some columns alone. What the second scores less the first is a model of its own, made
+# here from the trees of the first one: the claim about pairs is one about a label of that model.
+
+
+class Pair:
+    """The claim that the score of two inputs that differ in some columns alone changes by less than a number.
+
+    The score is what the model adds up for one class (before it is divided), in exact arithmetic. With a `direction`, 1
+    or -1, only pairs in which a column grows are meant, and only changes against that direction count.
+    """
+
+    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
+        self.given = {key: value for key, value in certificate.items() if key != "pair"}
+        pair = certificate["pair"]
+        require(set(pair) == {"columns", "class", "direction", "cut"}, "A pair has unknown or missing fields.")
+        require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
+        self.model, self.budget = model, budget
+        self.columns = _ints(pair["columns"], 0, len(model.columns), "Columns of a pair")
+        require(len(set(self.columns)) == len(self.columns) > 0, "Columns of a pair must differ.")
+        self.k = _index(pair["class"], len(model.start), "The class of a score")
+        self.direction = pair["direction"]
+        known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
+        require(known and (self.direction is None or len(self.columns) == 1), "A direction is 1 or -1, of one column.")
+        numeric = all(model.columns[c]["categories"] is None for c in self.columns)
+        require(self.direction is None or numeric, "Only numbers have a direction.")
+        self.cut = _number(pair["cut"])
+        require(not model.members and model.error is not None, "The model's sums must be plain, and not overflow.")
+        self.trees = [nodes for root, _ in model.trees if (nodes := self._tree(root)) != [[-1, 0, 0, 0, 0.0]]]
+
+    def check(self) -> Checked:
+        """Check that no pair of inputs reaches the cut."""
+        model = self.model
+        made = Model(self.document(), self.budget)
+        made.fingerprint, error = model.fingerprint, made.error
+        require(error is not None and self.given["claim"] == "sufficient", "A pair must have a bound.")
+        done = Claim(self.given, made, self.budget).check(None)
+        require(
+            self.given["label"] == 0 and self.given["target"] is None, "The bound of a pair must be a cut above it."
+        )
+        # Differences were rounded once for each tree; sums of the pair's model, and those of the model, are as well.
+        sizes = [max(abs(node[4]) for node in nodes) for nodes in self.trees]
+        # Trees none of which turns against the direction are added without turning against it in floats, too.
+        sure = self.direction is not None and all(node[4] <= 0 for nodes in self.trees for node in nodes)
+        rounding = sum(map(Fraction, sizes), Fraction(0)) / 2**53 + (error or 0) + (model.error or 0)
+        bound = Fraction(0) if sure else (Fraction(self.cut) + rounding) / Fraction(model.divisor)
+        names = ", ".join(_name(model.columns[c]["name"]) for c in self.columns)
+        what = "the score" if model.cuts is not None else f"the score of {_printable(model.classes[self.k])}"
+        most = "at all" if bound == 0 else f"by {_upward(bound)} or more"
+        if self.direction is None:
+            done.text = f"no two inputs that differ in {names} alone differ in {what} {most}"
+        else:
+            turns = "falls" if self.direction > 0 else "rises"
+            done.text = f"{what} never {turns} {most} when {names} grows and nothing else changes"
+        done.text += ", under these conditions" if done.conditions else ""
+        done.row, done.decides = [], f"a score of {len(model.roots)} trees"
+        return done
+
+    def document(self) -> str:
+        """Return the model of pairs as JSON: the columns, and again those that differ, with the names of a change."""
+        names = {column["name"] for column in self.model.columns}
+        columns = list(self.model.columns)
+        for c in self.columns:
+            name = self.model.columns[c]["name"] + " changed"
+            while name in names:
+                name += "'"
+            names.add(name)
+            columns.append({**self.model.columns[c], "name": name})
+        nodes: list[list[Any]] = []
+        roots: list[int] = []
+        for tree in self.trees or [[[-1, 0, 0, 0, 0.0]]]:
+            roots.append(len(nodes))
+            nodes += [[c, at, left + roots[-1], right + roots[-1], value] for c, at, left, right, value in tree]
+        inner = [node[0] >= 0 for node in nodes]
+        source = [node[1] for node in nodes]  # the node of the model whose split it is
+        model = self.model
+        subset = [model.subset[at] if split else -1 for at, split in zip(source, inner, strict=True)]
+        cuts = [split and at < 0 for split, at in zip(inner, subset, strict=True)]
+        missing = [n for n, at in enumerate(source) if cuts[n] and model.missing_left[at]]
+        found = {
+            "format": "treeproof-forest",
+            "version": 2,
+            "vote": "sum",
+            "classes": {"dtype": "<U8", "labels": ["below", "reached"]},
+            "columns": columns,
+            "importances": ["0x0.0p+0"] * len(columns),
+            "subsets": [sorted(codes) for codes in model.subsets],
+            "roots": roots,
+            "feature": [node[0] for node in nodes],
+            "subset": subset,
+            "left": [node[2] if split else -1 for node, split in zip(nodes, inner, strict=True)],
+            "right": [node[3] if split else -1 for node, split in zip(nodes, inner, strict=True)],
+            "threshold": [model.threshold[at].hex() if cut else None for at, cut in zip(source, cuts, strict=True)],
+            "values": [[float(node[4]).hex()] for node in nodes],
+            "missing_left": missing,
+            "numbers": model.numbers,
+            "sums": {
+                "start": ["0x0.0p+0"],
+                "numbers": "float64",
+                "divisor": "0x1.0000000000000p+0",
+                "cuts": [self.cut.hex()],
+                "softmax": False,
+            },
+        }
+        return json.dumps(found, separators=(",", ":"))
+
+    def _tree(self, root: int) -> list[list[Any]]:
+        """Return what a tree gives the second input less the first: nodes [column, node, left, right, value]."""
+        model, (_, end) = self.model, next(tree for tree in self.model.trees if tree[0] == root)
+        tests: dict[int, bool] = {}
+        for node in range(end - 1, root - 1, -1):
+            c = model.feature[node]
+            tests[node] = c in self.columns or (c >= 0 and (tests[model.left[node]] or tests[model.right[node]]))
+        nodes: list[list[Any]] = []
+        self._grow(root, root, tests, nodes, {})
+        return nodes
+
+    def _grow(self, one: int, two: int, tests: dict[int, bool], nodes: list[list[Any]], inside: dict[int, Any]) -> int:
+        """Append the overlay of two subtrees, one for each input; return its place.
+
+        Both are walked at once; `inside` is what the path has left of each column. Where neither input can go two ways,
+        both are at a leaf. At the same node, with none of the columns that differ tested below, both get the same. With
+        a direction, values are those against it, and the second input has the larger number.
+        """
+        self.budget.spend(10)
+        model = self.model
+        one, two = self._descend(one, False, inside), self._descend(two, True, inside)
+        here = len(nodes)
+        nodes.append([-1, 0, 0, 0, 0.0])
+        if one == two and not tests[one]:
+            return here
+        second = model.feature[one] < 0
+        at = two if second else one
+        if model.feature[at] < 0:
+            change = model.values[two][self.k] - model.values[one][self.k]
+            nodes[here][4] = -change * (self.direction or -1)
+            return here
+        column, before = self._column(at, second), inside.get(self._column(at, second))
+        ends = []
+        for side in self._sides(at, column, inside):
+            inside[column] = side
+            ends.append(self._grow(one, two, tests, nodes, inside))
+        inside.pop(column)
+        if before is not None:
+            inside[column] = before
+        first, last = (nodes[end] for end in ends)
+        if first[0] == last[0] == -1 and first[4] == last[4]:
+            nodes[here:] = [first]
+        else:
+            nodes[here] = [column, at, *ends, 0.0]
+        return here
+
+    def _column(self, node: int, second: bool) -> int:
+        """Return the column of the pair's model that a node tests for the first or the second input."""
+        c = self.model.feature[node]
+        return len(self.model.columns) + self.columns.index(c) if second and c in self.columns else c
+
+    def _descend(self, node: int, second: bool, inside: dict[int, Any]) -> int:
+        """Return the first node from here on at which an input can go two ways, or its leaf."""
+        model = self.model
+        while model.feature[node] >= 0:
+            left, right = self._sides(node, self._column(node, second), inside)
+            if left is not None and right is not None:
+                break
+            node = model.left[node] if left is not None else model.right[node]
+        return node
+
+    def _sides(self, node: int, column: int, inside: dict[int, Any]) -> list[Any]:
+        """Return what is left of a column on each side of a node, None if nothing: categories, or a range.
+
+        A range is (above, up to, whether missing values are in it).
+        """
+        model = self.model
+        about, c = model.columns[model.feature[node]], model.feature[node]
+        if model.subset[node] >= 0:
+            values = inside.get(column, frozenset(range(len(about["categories"]))))
+            among = values & model.subsets[model.subset[node]]
+            return [among or None, values - among or None]
+        directed = self.direction is not None and c in self.columns
+        missing = about.get("missing", "never") != "never" and not directed
+        whole = (-math.inf, math.inf, missing)
+        low, high, missing = inside.get(column, whole)
+        at, goes = model.threshold[node], model.missing_left[node]
+        sides = [(low, min(high, at), missing and goes), (max(low, at), high, missing and not goes)]
+        if directed and column == c:  # the first input has the smaller number
+            highest = inside.get(len(model.columns), whole)[1]
+            return [side if side[0] < min(side[1], highest) else None for side in sides]
+        if directed:
+            lowest = inside.get(c, whole)[0]
+            return [side if max(side[0], lowest) < side[1] else None for side in sides]
+        return [side if side[0] < side[1] or side[2] else None for side in sides]
 
 
 def is_met(sets: list[int], costs: list[int], most: int, budget: Budget) -> bool:
@@ -1447,6 +1643,12 @@ def rule(model: Model) -> str:
     cuts = [f"{model.names[k + 1]} from {cut!r}" for k, cut in enumerate(model.cuts[:MOST_VALUES])]
     more = [f"{len(model.cuts) - MOST_VALUES} more cuts"] * (len(model.cuts) > MOST_VALUES)
     return f"the sum of {trees}{parts}{divided}: " + "; ".join([model.names[0], *cuts, *more])
+
+
+def _upward(value: Fraction) -> str:
+    """Return a number that is not smaller, with six digits."""
+    digits = decimal.Context(prec=6, rounding=decimal.ROUND_CEILING)
+    return str(digits.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
 
 
 def row_text(row: list[str]) -> str:
