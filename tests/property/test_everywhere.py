@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from fractions import Fraction
 from typing import Any
@@ -267,3 +268,29 @@ def test_certificates_of_pairs_prove_what_all_pairs_say_and_altered_ones_are_ref
                 refused += 1
     assert refused >= N // 2
     assert directed
+
+
+def test_certificates_of_independence_are_checked_and_not_believed_beyond_their_space():
+    proved = refused = 0
+    for world in worlds(900, plain=True, missing=False, categorical=False):
+        if world.forest.decision.members:
+            continue
+        depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, [1]).values())
+        for value in (-5.0, 0.25, 5.0):
+            held = {"c0": (value, value), "c2": (value, value)}
+            found = tp.Explainer(world.forest, bounds=held).independent(["c1"])
+            if not found.holds:
+                continue
+            made = found.certificate()
+            assert made.check().text == "no two inputs that differ in c1 alone have different labels"
+            proved += 1
+            if not depends:
+                continue
+            wider = json.loads(made.text)
+            for pair in wider["pairs"]:
+                del pair["space"]["bounds"]  # now it is about all inputs
+            with pytest.raises(tp.CheckError):
+                tp.check(wider, world.forest)
+            refused += 1
+    assert proved
+    assert refused
