@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -216,3 +218,79 @@ def test_a_statement_is_true_iff_all_inputs_say_so():
                 assert never.holds == (k not in reached)
                 outcomes |= {always.holds, never.holds}
     assert outcomes == {True, False}
+
+
+def changes(world: World, f: int) -> tuple[Any, float, dict[int, float]]:
+    """The score's divisor, its largest change by a feature, and by direction the largest change against that."""
+    score, _, _ = scored(world)
+    leaves = world.forest.route(world.grid.astype(world.floats.dtype))
+    sums = [sum(map(Fraction, world.forest.values[row, score.index].tolist())) for row in leaves]
+    if world.forest.vote == "majority":
+        sums = [Fraction(int((world.forest.leaf_class[row] == score.index).sum())) for row in leaves]
+    most, against = Fraction(0), {1: Fraction(0), -1: Fraction(0)}
+    for group in neighbours(world, [f]).values():
+        for one, other in itertools.permutations(group, 2):
+            most = max(most, sums[one] - sums[other])
+            if world.grid[one, f] < world.grid[other, f]:
+                against = {way: max(size, way * (sums[one] - sums[other])) for way, size in against.items()}
+    return score.divisor if world.forest.vote != "majority" else Fraction(1), most, against
+
+
+def test_certificates_of_pairs_prove_what_all_pairs_say_and_altered_ones_are_refused():
+    refused = directed = 0
+    for world in worlds(800, plain=True):
+        if world.explainer.scored_context.cells.clauses or world.forest.decision.members:
+            with pytest.raises(tp.UnsupportedQueryError):
+                world.explainer.effect(1, of=of(world)).certificate()
+            continue
+        divisor, most, against = changes(world, 1)
+        effect = world.explainer.effect(1, of=of(world)).certificate()
+        text = effect.check().text
+        bound = Fraction(text.split(" by ")[1].split()[0]) if " by " in text else Fraction(0)
+        assert most / divisor <= bound
+        if most:
+            assert most / divisor * Fraction(101, 100) > bound, "it is close to what is true"
+            lower = {**effect.document["pair"], "cut": float(most * Fraction(99, 100)).hex()}
+            with pytest.raises(tp.CheckError):
+                tp.check({**effect.document, "pair": lower}, effect.forest)
+            refused += 1
+        for increasing, way in ((True, 1), (False, -1)):
+            found = world.explainer.monotone(1, increasing=increasing, of=of(world))
+            if not found.holds:
+                continue
+            directed += 1
+            assert against[way] == 0
+            made = found.certificate()
+            made.check()
+            if against[-way]:
+                with pytest.raises(tp.CheckError):
+                    tp.check({**made.document, "pair": {**made.document["pair"], "direction": -way}}, made.forest)
+                refused += 1
+    assert refused >= N // 2
+    assert directed
+
+
+def test_certificates_of_independence_are_checked_and_not_believed_beyond_their_space():
+    proved = refused = 0
+    for world in worlds(900, plain=True, missing=False, categorical=False):
+        if world.forest.decision.members:
+            continue
+        depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, [1]).values())
+        for value in (-5.0, 0.25, 5.0):
+            held = {"c0": (value, value), "c2": (value, value)}
+            found = tp.Explainer(world.forest, bounds=held).independent(["c1"])
+            if not found.holds:
+                continue
+            made = found.certificate()
+            assert made.check().text == "no two inputs that differ in c1 alone have different labels"
+            proved += 1
+            if not depends:
+                continue
+            wider = json.loads(made.text)
+            for pair in wider["pairs"]:
+                del pair["space"]["bounds"]  # now it is about all inputs
+            with pytest.raises(tp.CheckError):
+                tp.check(wider, world.forest)
+            refused += 1
+    assert proved
+    assert refused

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
 from treeproof.oracles.sums import SumOracle
-from treeproof.query.context import Context, sooner
+from treeproof.proof.certificate import Certificate
+from treeproof.proof.pairs import certify_independent, certify_pair
+from treeproof.query.context import Context, deadline_after, sooner
+from treeproof.query.sums import Score
 from treeproof.query.twins import Trees, Twins
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
-from treeproof.questions.result import Line, Result, Role, as_plain, under
+from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import largest
 from treeproof.search.labels import Disagreement, copies_differ
 from treeproof.space.domains import Cells
@@ -65,6 +69,14 @@ class Effect(Result):
     labels: Independence
     where: tuple[str, ...]
     constraints: tuple[str, ...] = ()
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that no two inputs that differ in these features alone differ by more than `bound`.
+
+        What it proves is larger than that by as much as rounding needs.
+        """
+        return certified(self._certify, timeout)
 
     @property
     def changes_label(self) -> bool | None:
@@ -124,6 +136,11 @@ class Independence(Result):
     status: Literal["proved", "ties", "unknown"]
     where: tuple[str, ...]
     constraints: tuple[str, ...] = ()
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that no two inputs that differ in these features alone have different labels."""
+        return certified(self._certify, timeout)
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -207,7 +224,14 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
         _independence(part, chosen),
         part.conditions,
         context.constraints(own),
+        _certify=partial(_certify, part, score, chosen, found.bound),
     )
+
+
+def _certify(part: Everywhere, score: Score, chosen: list[int], bound: int, timeout: float | None) -> Certificate:
+    _require_no_conditions(part)
+    most = bound * score.unit + score.slack
+    return certify_pair(part.context, chosen, score.index, None, most, part.row(part.near), deadline_after(timeout))
 
 
 def is_independent(context: Context, features: Any, where: Any, timeout: float | None) -> Independence:
@@ -232,7 +256,18 @@ def _independence(part: Everywhere, chosen: list[int]) -> Independence:
         statuses.get(found.status, "proved"),
         part.conditions,
         context.constraints(own),
+        _certify=partial(_certify_labels, part, chosen) if found.status == "same" else None,
     )
+
+
+def _certify_labels(part: Everywhere, chosen: list[int], timeout: float | None) -> Certificate:
+    _require_no_conditions(part)
+    return certify_independent(part.context, chosen, part.row(part.near), deadline_after(timeout))
+
+
+def _require_no_conditions(part: Everywhere) -> None:
+    if part.conditions:
+        raise UnsupportedQueryError("There is no certificate about pairs under conditions; declare bounds instead.")
 
 
 def _closer(part: Everywhere, pair: tuple[Cells, Cells]) -> tuple[Cells, Cells]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
-from treeproof.query.context import Context
+from treeproof.proof.certificate import Certificate
+from treeproof.proof.pairs import certify_pair
+from treeproof.query.context import Context, deadline_after
 from treeproof.query.sums import Score
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
-from treeproof.questions.result import Line, Result, Role, aligned, as_plain, under
+from treeproof.questions.result import Line, Result, Role, aligned, as_plain, certified, under
 from treeproof.search.monotone import falls
 from treeproof.space.features import NumericFeature
 from treeproof.space.wording import show_name
@@ -53,6 +56,11 @@ class Monotone(Result):
     rounding: float
     where: tuple[str, ...]
     constraints: tuple[str, ...] = ()
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None) -> Any:
+        """Return a `Certificate` that the score never turns against the direction, but for rounding."""
+        return certified(self._certify, timeout)
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -248,4 +256,11 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
         float_above(rounding),
         part.conditions,
         context.constraints(found.clauses),
+        _certify=partial(_certify, part, score, f, sign) if holds else None,
     )
+
+
+def _certify(part: Everywhere, score: Score, f: int, sign: int, timeout: float | None) -> Certificate:
+    if part.conditions:
+        raise UnsupportedQueryError("There is no certificate about pairs under conditions; declare bounds instead.")
+    return certify_pair(part.context, [f], score.index, sign, score.slack, part.row(part.near), deadline_after(timeout))
