@@ -132,8 +132,14 @@ def extremes(
         theirs = [row["veritas_s"] for row in rows]
         figures.append(figure(f"{title}: Veritas, closed", f"{sum(row['n_veritas'] for row in rows)} of {n_ends}"))
         figures.append(figure(f"{title}: Veritas, seconds, median", float(np.median(theirs))))
-        slower = [f"{row['model']} box {row['box']}" for row in rows if row["seconds"] > row["veritas_s"]]
-        figures.append(figure(f"{title}: boxes on which Veritas is faster", len(slower), "0", not slower))
+        slower = [
+            f"{row['model']} box {row['box']}"
+            for row in rows
+            if row["n_veritas"] > row["n_closed"] or (row["n_veritas"] == 2 and row["seconds"] > row["veritas_s"])
+        ]
+        figures.append(
+            figure(f"{title}: boxes on which Veritas is faster, or closes more", len(slower), "0", not slower)
+        )
         print("Veritas is faster on:", ", ".join(slower) or "none", flush=True)
     return rows, figures
 
@@ -169,15 +175,15 @@ def of_boosted(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
 def monotone(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     population = draw(args.rows)
     table = Table(
-        f"monotone: all features, limit {args.limit:g} s",
-        "model:34 trees:7 rising:8 falling:9 neither:9 open:6 seconds:10.2f",
+        f"monotone: both directions of 40 features, limit {args.limit:g} s",
+        "model:34 trees:7 proved:8 refuted:9 open:6 seconds:10.2f",
     )
     constrained = [0, 4, 6]  # normal, heavy-tailed, a count
     right = True
     for trees in args.trees[:2]:
         kinds: dict[str, dict[str, Any]] = {
             "without constraints": {},
-            "x0 up, x4 down, x6 up": {"monotone_constraints": {0: 1, 4: -1, 6: 1}},
+            "x0 up, x4 down, x6 up": {"monotone_constraints": tuple({0: 1, 4: -1, 6: 1}.get(f, 0) for f in range(40))},
         }
         for name, options in kinds.items():
             explainer = tp.Explainer(xgboost_model(trees, **options).fit(population.X, population.y), missing=[])
@@ -188,9 +194,8 @@ def monotone(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
             up = {one.feature: one.holds for one in found.rising}
             down = {one.feature: one.holds for one in found.falling}
             row: Row = {"model": name, "trees": trees, "seconds": seconds}
-            row |= {"rising": sum(v is True for v in up.values()), "falling": sum(v is True for v in down.values())}
-            row["neither"] = sum(up[f] is False and down[f] is False for f in up)
-            row["open"] = sum(up[f] is None or down[f] is None for f in up)
+            answers = [*up.values(), *down.values()]
+            row |= {"proved": answers.count(True), "refuted": answers.count(False), "open": answers.count(None)}
             table.add(row)
             if options:
                 right = right and [up["x0"], down["x4"], up["x6"]] == [True, True, True]
