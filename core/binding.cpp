@@ -67,8 +67,15 @@ class Core {
 
   const Forest& forest() const { return forest_; }
 
-  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads.
-  auto borrow() {
+  // Ask for other leads from now on. Not while a search runs: only owners who share the forest with nobody may.
+  void require(const std::vector<std::int64_t>& theta) {
+    if (theta.size() != forest_.theta.size()) throw std::invalid_argument("the leads do not fit the forest");
+    forest_.theta = theta;
+  }
+
+  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads. If it is to
+  // `remember`, prices stay those of the last call.
+  auto borrow(bool remember = false) {
     std::unique_ptr<Searcher> searcher;
     {
       const std::lock_guard lock(mutex_);
@@ -78,7 +85,7 @@ class Core {
       }
     }
     if (searcher) {
-      searcher->forget();
+      if (!remember) searcher->forget();
     } else {
       searcher = std::make_unique<Searcher>(forest_, table_.get());
     }
@@ -90,7 +97,7 @@ class Core {
   }
 
  private:
-  const Forest forest_;
+  Forest forest_;
   const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Searcher>> idle_;
@@ -117,8 +124,11 @@ std::unique_ptr<Core> make_forest(
   for (std::size_t n = 0; n < forest.nodes.size(); ++n) forest.nodes[n] = {feature(n), cut(n), left(n), right(n)};
   forest.scores = share(std::move(scores));
   forest.theta = copy(theta);
-  forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
-  if (forest.vote != Vote::majority) forest.values = share(std::move(values));
+  forest.vote = vote == "majority" ? Vote::majority
+                : vote == "mean"   ? Vote::mean
+                : vote == "exact"  ? Vote::exact
+                                   : Vote::sum;
+  if (forest.vote == Vote::mean || forest.vote == Vote::sum) forest.values = share(std::move(values));
   if (forest.vote == Vote::sum)
     forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value(), sigmoid, {},
                    {}};
@@ -239,7 +249,8 @@ Outcome decide_query(Core& core, const Arrays& arrays, bool stays, int label, st
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
     outcome = plain ? decide_plainly(forest, box, claim, must_stop)
-                    : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
+                    : core.borrow(forest.vote == Vote::exact)
+                          ->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   return outcome;
@@ -410,6 +421,10 @@ NB_MODULE(_core, module) {
       .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
+      .def(
+          "totals", [](const Core& core, const std::vector<Cell>& point) { return core.forest().total_scores(point); },
+          "point"_a, "Sums of scores at a point, per class.")
+      .def("require", &Core::require, "theta"_a, "Ask for other leads from now on; not while a search runs.")
       .def("decide", &decide_query, "box"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a, "plain"_a,
            "Decide a claim over a box.")
       .def("prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from treeproof.cli import codes
+from treeproof.cli import codes, model
 from treeproof.cli.options import (
     about,
     add_at_most,
@@ -90,6 +90,7 @@ def add_commands(command: Command) -> None:
         help="conditions joined by 'and', or feature names separated by commas",
     )
     _add_audit(command)
+    model.add_commands(command)
 
 
 def add_question(command: Command, name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:

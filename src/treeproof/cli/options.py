@@ -241,11 +241,16 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def add_search(
-    parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
+    parser: argparse.ArgumentParser,
+    *,
+    order: bool = True,
+    jobs: bool = False,
+    out: str | None = None,
+    limit: str = "time limit for each row",
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
-    add_timeout(parser)
+    add_timeout(parser, limit)
     if order:
         search.add_argument(
             "--order",
@@ -263,13 +268,13 @@ def add_search(
     add_output(parser, out=out)
 
 
-def add_timeout(parser: argparse.ArgumentParser) -> None:
+def add_timeout(parser: argparse.ArgumentParser, limit: str = "time limit for each row") -> None:
     """Add the option of a time limit."""
     section(parser, "search").add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
+        help=f"{limit}; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
     )
 
 
@@ -324,7 +329,7 @@ def check_order(models: Sequence[str], data: str) -> None:
         )
 
 
-def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
+def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
     kinds = _declared_kinds(args)
     one_hot = named_lists(args.one_hot, "--one-hot", "COLUMN")
@@ -343,10 +348,11 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.constraints:
         options["constraints"] = args.constraints
     names = needs_data(model)
-    texts = table.texts(names) if names else None
+    texts = table.texts(names) if names and table is not None else None
     forest = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds)
     measured = hasattr(args, "scale") and (not hasattr(args, "radius") or bool(radius_of(args)))
-    if args.observed or names or measured:
+    whole = getattr(args, "whole", False)  # about all inputs: the table says which values may be missing
+    if table is not None and (args.observed or names or measured or whole):
         options["data"] = [table.row(i, forest.columns) for i in range(len(table.rows))]
         options["domain"] = "observed" if args.observed else "all"
     if measured and not args.observed and not names:  # scales alone say nothing about which inputs there are
@@ -355,7 +361,8 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
         options = {"missing": [name for name in expected if name not in in_groups], "other": ()} | options
     written = read_declarations(args.constraints).kinds if args.constraints else {}
     settled = {*kinds, *written, *itertools.chain(*one_hot.values())}
-    kinds |= _usual_kinds(args, forest, table, settled)
+    if table is not None:
+        kinds |= _usual_kinds(args, forest, table, settled)
     return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
 
 

@@ -301,3 +301,8 @@ def deadline_after(timeout: float | None) -> float | None:
     """Return the time of ``time.monotonic()`` that many seconds from now."""
     check_timeout(timeout)
     return None if timeout is None else time.monotonic() + timeout
+
+
+def sooner(deadline: float | None) -> float | None:
+    """Return the time half-way to the deadline, so that what comes next has as long."""
+    return None if deadline is None else (deadline + time.monotonic()) / 2

@@ -103,6 +103,26 @@ def declare(
     return Space(forest, tuple(features), parsed)
 
 
+def recut(feature: Feature, forest: Forest, cuts: FloatArray | None = None) -> Feature:
+    """Return the same feature cut at the thresholds of another forest, and at `cuts`."""
+    if not isinstance(feature, NumericFeature):
+        return feature
+    own = forest.thresholds_of(feature.column)
+    limits = float(feature.lows[0]), float(feature.highs[-1])
+    places = own if cuts is None else np.concatenate([own, cuts])
+    found = _numeric(feature.name, feature.kind, feature.column, places, limits, forest.floats)
+    return found if feature.missing_cell is None else _with_missing(forest, found)
+
+
+def refined(space: Space, forest: Forest) -> Space:
+    """Return the same inputs for another forest over the same columns, cut at its thresholds as well."""
+    finer = (
+        recut(feature, forest, feature.highs[:-1] if isinstance(feature, NumericFeature) else None)
+        for feature in space.features
+    )
+    return Space(forest, tuple(finer), space.constraints)
+
+
 def recorded(forest: Forest) -> dict[int, NumericKind]:
     """Return the kinds of the columns that the forest itself knows to hold whole numbers."""
     return {j: "integer" for j, column in enumerate(forest.columns) if column.integer}

@@ -175,7 +175,12 @@ def show_class(label: Label | None) -> str:
     good  ">50K"  "1"  1  "None"  >= 2 and < 3.5
     """
     text = label.name if isinstance(label, Named) else label
-    return text if isinstance(text, str) and _SCORES.fullmatch(text) else show_label(text)
+    return text if isinstance(text, str) and is_range(text) else show_label(text)
+
+
+def is_range(label: Label | None) -> bool:
+    """Return whether a class is a range of scores."""
+    return isinstance(label, str) and bool(_SCORES.fullmatch(label))
 
 
 def is_bare(label: str) -> bool:
