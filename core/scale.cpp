@@ -47,7 +47,8 @@ Scale::Scale(const Forest& forest) {
   shift_ = largest == 1 ? -kBits : shift_for(largest);
   const std::int64_t usual = kUsual * median(of_trees);
   std::int64_t counted = largest;  // what of a leaf's score counts for the mean
-  if (const int widest = shift_; usual < largest && widest > 0) {
+  // Where others may ask for other targets later, nothing outweighs them all.
+  if (const int widest = shift_; usual < largest && widest > 0 && forest.vote != Vote::exact) {
     lowest_ = kLowest;
     highest_ = kHighest;
     counted = usual;
