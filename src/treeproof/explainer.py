@@ -49,7 +49,7 @@ from treeproof.questions import (
     robustness,
     rules,
 )
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import Abductive, Inflate
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
 from treeproof.questions.batch import Batch, BatchKind
@@ -299,7 +299,7 @@ class Explainer:
         minimum: bool = False,
         cost: Mapping[str | int, Any] | None = None,
         tries: int = 1,
-        inflate: bool = False,
+        inflate: Inflate = False,
         within: float | None = None,
         at_most: int | None = None,
         scale: Mapping[str | int, float] | None = None,
@@ -324,7 +324,8 @@ class Explainer:
         inflate
             Whether to widen the values of these features, one after the other in the same order, to the largest
             ranges and sets of values that still force the prediction. Then no range can be widened and no value
-            added, given the others.
+            added, given the others. With ``"unions"``, numbers may be in several ranges each, as in
+            ``age < 30 or age > 60``: then nothing can be added anywhere, but it is hard to say aloud.
         within
             For a local explanation, which is much shorter: the features force the prediction on every input whose
             other features move by no more than this part of their scale, such as 0.25. Distances are exact; a float
@@ -388,7 +389,7 @@ class Explainer:
         minimum: bool = False,
         cost: Mapping[str | int, Any] | None = None,
         tries: int = 1,
-        inflate: bool = False,
+        inflate: Inflate = False,
         within: float | None = None,
         at_most: int | None = None,
         scale: Mapping[str | int, float] | None = None,
@@ -400,10 +401,16 @@ class Explainer:
         context = self._context
         if at_most is not None:
             wanted = self._budget(at_most, scale, minimum)
-            budget.refuse(within=within, cost=cost, tries=None if tries == 1 else tries, prefer=prefer or None)
+            budget.refuse(
+                within=within,
+                cost=cost,
+                tries=None if tries == 1 else tries,
+                prefer=prefer or None,
+                inflate=None if isinstance(inflate, bool) else inflate,
+            )
 
             def reach(instance: Instance, cancel: Cancel | None = None) -> Abductive:
-                return budget.reach_far(context, wanted, order, inflate, instance, timeout, cancel)
+                return budget.reach_far(context, wanted, order, bool(inflate), instance, timeout, cancel)
 
             return reach
         plan = abductive.make_plan(

@@ -88,6 +88,13 @@ def add_widening(parser: argparse.ArgumentParser, title: str, default: str) -> N
         action="store_true",
         help=f"widen every condition as far as possible (default for {default}, if it takes seconds)",
     )
+    which.add_argument(
+        "--unions",
+        dest="inflate",
+        action="store_const",
+        const="unions",
+        help="widen every condition, if need be to several ranges: a < 1 or a > 2",
+    )
     which.add_argument("--plain", action="store_true", help="do not widen conditions: what the row's own values force")
 
 
