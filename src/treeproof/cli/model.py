@@ -69,7 +69,7 @@ def _add(
     needed = f" {required}" if required else ""
     examples = [
         f"treeproof ask {name} model.json{needed or option}",
-        f'treeproof ask {name} model.json data.csv{needed} --where "age < 30"',
+        f'treeproof ask {name} model.json{needed} --where "age < 30"',
     ]
     made = command(name, text, lambda args: _ask(args, name, answer), "\n".join(examples))
     made.add_argument("model", metavar="MODEL", help=MODEL_HELP)
@@ -101,8 +101,8 @@ def _add_prove(command: Command) -> None:
         "prove",
         "whether a statement is true of every input",
         lambda args: _ask(args, "prove", _prove),
-        'treeproof ask prove model.json --claim "if defaults = 0 and income > 60 then approve"\n'
-        'treeproof ask prove model.json --claim "if income > 60 then not reject" --examples 3',
+        'treeproof ask prove model.json --claim "if income > 60 then yes"\n'
+        'treeproof ask prove model.json --claim "if age < 18 then not yes"',
     )
     made.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     _add_space(made, where=False)

@@ -129,7 +129,7 @@ class Difference(Result):
     @property
     def decided(self) -> bool:
         """Whether it is known that they differ, or that they do not."""
-        return self.same is not None
+        return self.status == "proved"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""

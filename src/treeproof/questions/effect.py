@@ -185,7 +185,7 @@ class Independence(Result):
     @property
     def decided(self) -> bool:
         """Whether it is proved or refuted."""
-        return self.holds is not None
+        return self.status == "proved"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""

@@ -183,7 +183,7 @@ class Rules(Result):
     @property
     def decided(self) -> bool:
         """Whether the search came to its end before the deadline."""
-        return self.status != "sound"
+        return self.status in ("complete", "limited")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""

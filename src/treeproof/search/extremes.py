@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from treeproof.oracles.sums import NOTHING, SumOracle
 from treeproof.query.oracle import Entailed, Refuted, expired
+from treeproof.query.sums import keeps
 from treeproof.space.domains import Cells, Domain
 
 # Of the time that is left: what one question may take while the bounds close in, and what the last one may, which asks
@@ -65,7 +66,9 @@ class _Climb:
         self.near = near
 
     def run(self) -> Extreme:
-        if not self._ask(NOTHING, 1.0) or self.best.bound is None:
+        if self._is_inside(self.near):
+            self.best = Extreme(self.near, self.oracle.totals(self.near)[0], self.best.bound)
+        elif not self._ask(NOTHING, 1.0) or self.best.bound is None:
             return self.best
         first, share = self._gap(), 0.5
         while self._gap() > first // _CLOSE and share < 0.95:
@@ -78,6 +81,10 @@ class _Climb:
             if not self._ask(self._between(share), _LAST):
                 share = (1 + share) / 2
         return self.best
+
+    def _is_inside(self, point: Cells) -> bool:
+        inside = all(cell in domain for cell, domain in zip(point, self.domains, strict=True))
+        return inside and keeps(self.oracle.forest.clauses, point)
 
     def _gap(self) -> int:
         assert self.best.total is not None

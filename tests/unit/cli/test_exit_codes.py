@@ -236,14 +236,17 @@ def test_one_option_has_one_help_text_everywhere():
                 metavar = action.metavar if isinstance(action.metavar, str) else None
                 texts.setdefault(flag, set()).add((metavar, action.help))
     several = {flag for flag, found in texts.items() if len(found) > 1}
-    # What is written, which kinds there are, what is kept unless said, and which row is meant, depends on the command.
-    assert several <= {"--out", "--certificate", "--kind", "--keep", "--row"}
+    # What is written, which kinds there are, what is kept unless said, and which row is meant, depends on the command;
+    # questions about the whole model are about inputs, not rows: which of them, for how long, and what is claimed.
+    whole = {"--where", "--timeout", "--claim", "--at-most"}
+    assert several <= {"--out", "--certificate", "--kind", "--keep", "--row"} | whole
 
 
 def test_rows_are_chosen_in_one_way_everywhere():
     for made in leaves(make_parser()):
         flags = {flag for action in made._actions for flag in action.option_strings}
         if any(action.dest == "data" and not action.option_strings for action in made._actions):
-            if made.prog not in ("treeproof train", "treeproof check"):  # a certificate is about one row
+            whole = made.get_default("whole")  # no rows, and a table only for what it says about the inputs
+            if not whole and made.prog not in ("treeproof train", "treeproof check"):  # a certificate is about one row
                 assert {"--row", "--rows", "--all", "--where"} <= flags, made.prog
             assert {"--json", "--quiet"} <= flags, made.prog

@@ -67,11 +67,22 @@ def results(tmp_path_factory) -> list[Result]:
             explainer.batch(rows, timeout=timeout),
             explainer.profile(PATIENT, timeout=timeout),
             exhausted(explainer.enumerate(PATIENT, kind="both", timeout=timeout)),
+            explainer.extremes(timeout=timeout),
+            explainer.effect("weight", timeout=timeout),
+            explainer.prove("if weight > 80 then Yes", timeout=timeout),
+            explainer.prove("if chest-pain = 0 and weight < 60 then No", timeout=timeout),
+            explainer.monotone(timeout=timeout),
+            explainer.monotone("good-blood-circulation", timeout=timeout),
+            explainer.independent(["weight"], timeout=timeout),
+            tp.differ(FOREST, simple, rows, timeout=timeout),
+            explainer.rules(rows, timeout=timeout),
+            *explainer.rules(rows, timeout=timeout).rules,
             tp.report(explainer, rows, folder / f"report {timeout}.html", timeout=timeout),
         ]
     return [
         *made,
         explainer.coverage("weight > 75", rows),
+        replace(explainer.rules(rows)[0], widest=False),
         explainer.enumerate(PATIENT),
         exhausted(explainer.enumerate(PATIENT, kind="both", limit=1)),
         explainer.attribution(PATIENT, limit=1),
@@ -130,7 +141,9 @@ def test_what_is_open_says_so_and_what_is_decided_does_not(results):
             assert "More may come" in str(result)
         else:
             assert "open" in said(result), result
-            assert "proved" not in said(result) or isinstance(result, tp.Contrastives | tp.Review), result
+            assert "proved" not in said(result) or isinstance(result, tp.Contrastives | tp.Review | tp.Difference), (
+                result
+            )
             assert "timed out" in str(result).lower()
 
 
