@@ -1,7 +1,7 @@
 // One subset-minimal contrastive explanation by canonical deletion: in the given order a feature is put back to the
-// instance's cell iff the others still refute the claim, each in its cells of a given box, `free`. The last witness with
-// the feature put back answers most questions early; it never changes an answer. (A proof cannot: it needs the feature
-// it was found for, which stays free.)
+// instance's cell iff the others still refute the claim, each in its cells of a given box, `free`. The last witness
+// with the feature put back answers most questions early; it never changes an answer. (A proof cannot: it needs the
+// feature it was found for, which stays free.)
 //
 // Where the set need not be minimal, features that are not worth a question are put back only where the last witness
 // does without, and a question about the others may be given up.

@@ -46,6 +46,7 @@ void check_case(std::uint64_t seed) {
   check_clauses(random, c);
   check_inflation(random, c);
   check_hitting(random);
+  check_change(random, c, reused);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.sums += c.model.vote == Vote::sum;
