@@ -67,8 +67,15 @@ class Core {
 
   const Forest& forest() const { return forest_; }
 
-  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads.
-  auto borrow() {
+  // Ask for other leads from now on. Not while a search runs: only owners who share the forest with nobody may.
+  void require(const std::vector<std::int64_t>& theta) {
+    if (theta.size() != forest_.theta.size()) throw std::invalid_argument("the leads do not fit the forest");
+    forest_.theta = theta;
+  }
+
+  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads. If it is to
+  // `remember`, prices stay those of the last call.
+  auto borrow(bool remember = false) {
     std::unique_ptr<Searcher> searcher;
     {
       const std::lock_guard lock(mutex_);
@@ -78,7 +85,7 @@ class Core {
       }
     }
     if (searcher) {
-      searcher->forget();
+      if (!remember) searcher->forget();
     } else {
       searcher = std::make_unique<Searcher>(forest_, table_.get());
     }
@@ -90,7 +97,7 @@ class Core {
   }
 
  private:
-  const Forest forest_;
+  Forest forest_;
   const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Searcher>> idle_;
@@ -102,7 +109,7 @@ std::unique_ptr<Core> make_forest(
     Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
     const std::vector<std::vector<Word>>& left_sets,
     const std::vector<std::vector<std::tuple<int, Cell, Cell, bool, std::vector<Word>>>>& clauses,
-    Array<std::uint8_t> exact, std::int64_t band, std::int64_t unit, const std::string& vote,
+    Array<std::uint8_t> exact, std::int64_t band, int exponent, std::int64_t unit, const std::string& vote,
     const std::vector<double>& start, bool single, double divisor, const std::optional<std::vector<double>>& cuts,
     bool softmax, double sigmoid,
     const std::vector<std::tuple<int, int, std::vector<double>, double, double, bool>>& members, bool tabulate) {
@@ -117,8 +124,11 @@ std::unique_ptr<Core> make_forest(
   for (std::size_t n = 0; n < forest.nodes.size(); ++n) forest.nodes[n] = {feature(n), cut(n), left(n), right(n)};
   forest.scores = share(std::move(scores));
   forest.theta = copy(theta);
-  forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
-  if (forest.vote != Vote::majority) forest.values = share(std::move(values));
+  forest.vote = vote == "majority" ? Vote::majority
+                : vote == "mean"   ? Vote::mean
+                : vote == "exact"  ? Vote::exact
+                                   : Vote::sum;
+  if (forest.vote == Vote::mean || forest.vote == Vote::sum) forest.values = share(std::move(values));
   if (forest.vote == Vote::sum)
     forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value(), sigmoid, {},
                    {}};
@@ -137,6 +147,7 @@ std::unique_ptr<Core> make_forest(
   }
   forest.exact = copy(exact);
   forest.band = band;
+  forest.exponent = exponent;
   forest.unit = unit;
   forest.derive();
   if (forest.depth > kDeepest + 1) throw TooDeepError();  // nodes are one more than splits
@@ -149,7 +160,7 @@ struct Cancel {
 };
 
 // Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
-// ms.
+// ms, until there is one: Python tells of it once.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
@@ -164,7 +175,7 @@ class Stopper {
 
   bool operator()() {
     const auto now = Clock::now();
-    if (now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
+    if (interrupted_ || now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
     if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
       nb::gil_scoped_acquire gil;
@@ -238,7 +249,8 @@ Outcome decide_query(Core& core, const Arrays& arrays, bool stays, int label, st
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
     outcome = plain ? decide_plainly(forest, box, claim, must_stop)
-                    : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
+                    : core.borrow(forest.vote == Vote::exact)
+                          ->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   return outcome;
@@ -409,6 +421,10 @@ NB_MODULE(_core, module) {
       .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
+      .def(
+          "totals", [](const Core& core, const std::vector<Cell>& point) { return core.forest().total_scores(point); },
+          "point"_a, "Sums of scores at a point, per class.")
+      .def("require", &Core::require, "theta"_a, "Ask for other leads from now on; not while a search runs.")
       .def("decide", &decide_query, "box"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a, "plain"_a,
            "Decide a claim over a box.")
       .def("prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
@@ -435,8 +451,8 @@ NB_MODULE(_core, module) {
       .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it, the first ones first.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
              "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
-             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a,
-             "sigmoid"_a, "members"_a, "tabulate"_a);
+             "band"_a, "exponent"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(),
+             "softmax"_a, "sigmoid"_a, "members"_a, "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
   module.def("sigmoid_labels", &sigmoid_labels, "sums"_a, "steepness"_a,

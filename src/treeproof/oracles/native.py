@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from treeproof.query.oracle import (
     seconds_left,
 )
 from treeproof.query.scores import exact_leaves
+from treeproof.query.sums import SumForest
 from treeproof.space.domains import Cells, Domain
 
 _WORD = 64
@@ -39,65 +41,40 @@ _WORD = 64
 _Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
 
 
-class PlainOracle:
-    """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
+class CoreForest:
+    """A forest in the memory of the C++ core, and the way from domains to its boxes."""
 
-    name = "plain"
-    _plain = True
-
-    def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
-        source = forest.source
-        sums = source.decision
+    def __init__(self, forest: CellForest | SumForest, **parts: Any) -> None:
         self._forest = forest
         # Ranges need no words; sets of values hold one bit for each.
         self._ranges = [ordered or gapped for ordered, gapped in zip(forest.ordered, forest.gapped, strict=True)]
         words = [0 if ranges else -(-n // _WORD) for n, ranges in zip(forest.n_cells, self._ranges, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
-        exact, unit = _exact_leaves(forest)
         try:
             self._core = _core.make_forest(
                 n_cells=np.array(forest.n_cells, dtype=np.int32),
                 ordered=np.array(forest.ordered, dtype=np.uint8),
                 gapped=np.array(forest.gapped, dtype=np.uint8),
-                n_classes=forest.n_classes,
-                roots=source.roots,
                 feature=forest.feature,
                 cut=forest.cut,
-                left=source.left,
-                right=source.right,
-                scores=np.ascontiguousarray(forest.scores).ravel(),
-                theta=np.ascontiguousarray(forest.theta).ravel(),
-                values=np.ascontiguousarray(source.values).ravel(),
-                left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
-                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
-                exact=exact.view(np.uint8),
-                band=forest.band,
-                unit=unit,
-                vote=source.vote,
-                start=list(sums.start),
-                single=sums.dtype == "float32",
-                divisor=sums.divisor,
-                cuts=None if sums.cuts is None else list(sums.cuts),
-                softmax=sums.softmax,
-                sigmoid=sums.sigmoid or 0.0,
-                members=[
-                    (m.first, m.last, list(m.start), m.divisor, m.weight, m.dtype == "float32") for m in sums.members
+                left_sets=[  # not all of them need occur
+                    _bits(cells, words[sizes[s]]) if s in sizes else [] for s, cells in enumerate(forest.left_sets)
                 ],
-                tabulate=tabulate,
+                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
+                **parts,
             )
         except _core.TooDeepError as error:
             raise UnsupportedQueryError(str(error)) from None
 
-    def decide(self, query: Query) -> Answer:
-        """Answer the query; the core is the features at whose splits the proof needed the restriction."""
+    def _ask(self, query: Query, plain: bool) -> Answer:
         outcome = self._core.decide(
             self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
             None if query.near is None else list(query.near),
             seconds_left(query.deadline),
-            self._plain,
+            plain,
         )
         if outcome.entailed:
             return Entailed(frozenset(outcome.core), outcome.near_tie, frozenset(outcome.clauses))
@@ -137,6 +114,45 @@ class PlainOracle:
         if self._ranges[feature]:
             return feature, *self._range(feature, domain), []
         return feature, 0, 0, False, _bits(domain, words[feature])
+
+
+class PlainOracle(CoreForest):
+    """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
+
+    name = "plain"
+    _plain = True
+    _forest: CellForest
+
+    def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
+        source, sums = forest.source, forest.source.decision
+        exact, unit = _exact_leaves(forest)
+        super().__init__(
+            forest,
+            n_classes=forest.n_classes,
+            roots=source.roots,
+            left=source.left,
+            right=source.right,
+            scores=np.ascontiguousarray(forest.scores).ravel(),
+            theta=np.ascontiguousarray(forest.theta).ravel(),
+            values=np.ascontiguousarray(source.values).ravel(),
+            exact=exact.view(np.uint8),
+            band=forest.band,
+            exponent=forest.exponent,
+            unit=unit,
+            vote=source.vote,
+            start=list(sums.start),
+            single=sums.dtype == "float32",
+            divisor=sums.divisor,
+            cuts=None if sums.cuts is None else list(sums.cuts),
+            softmax=sums.softmax,
+            sigmoid=sums.sigmoid or 0.0,
+            members=[(m.first, m.last, list(m.start), m.divisor, m.weight, m.dtype == "float32") for m in sums.members],
+            tabulate=tabulate,
+        )
+
+    def decide(self, query: Query) -> Answer:
+        """Answer the query; the core is the features at whose splits the proof needed the restriction."""
+        return self._ask(query, self._plain)
 
 
 class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
@@ -291,7 +307,7 @@ def _cells(words: Sequence[int]) -> frozenset[int]:
     return frozenset(w * _WORD + bit for w, word in enumerate(words) for bit in range(_WORD) if word >> bit & 1)
 
 
-def _feature_of_sets(forest: CellForest) -> dict[int, int]:
+def _feature_of_sets(forest: CellForest | SumForest) -> dict[int, int]:
     """Return a feature whose splits use each left set; a set shared by features needs the words of the largest."""
     owner: dict[int, int] = {}
     for f in np.flatnonzero(~(np.array(forest.ordered) | np.array(forest.gapped))).tolist():

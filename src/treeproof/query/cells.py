@@ -127,14 +127,18 @@ class CellForest:
 
     def left_mask(self, feature: int, cut: int) -> int:
         """Return the cells of a feature that go left at a split, as bits of a number."""
+        if self.ordered[feature]:
+            return (1 << cut + 1) - 1
+        if self.gapped[feature]:
+            return (1 << (cut >> 1)) - 1 | (cut & 1) << self.n_cells[feature] - 1
         known = self._left_masks.get((feature, cut))
         if known is None:
-            known = self._left_masks[feature, cut] = sum(1 << cell for cell in self.left_cells(feature, cut))
+            known = self._left_masks[feature, cut] = sum(1 << cell for cell in self.left_sets[cut])
         return known
 
     @cached_property
     def _left_masks(self) -> dict[tuple[int, int], int]:
-        return {}
+        return {}  # of sets; a number has one bit for each cell, so that those of all cuts would take much memory
 
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
