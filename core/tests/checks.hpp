@@ -32,7 +32,7 @@ inline struct Counts {
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
-  std::uint64_t explanations = 0, stopped_explanations = 0;
+  std::uint64_t explanations = 0, stopped_explanations = 0, changes = 0, stopped_changes = 0;
   std::uint64_t hittings = 0, hitting_sets = 0, stopped_hittings = 0;
   std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
 
@@ -73,6 +73,8 @@ inline struct Counts {
         {"parts of boxes in records", record_parts},
         {"explanations", explanations},
         {"explanations stopped", stopped_explanations},
+        {"changes", changes},
+        {"changes stopped", stopped_changes},
         {"searches for hitting sets", hittings},
         {"hitting sets found", hitting_sets},
         {"searches for hitting sets stopped", stopped_hittings},
@@ -291,6 +293,7 @@ void check_tally();
 // test_deletion.cpp
 void check_deletion(Random& random, const Case& c, Searcher& reused);
 void check_deletion_remembers();
+void check_change(Random& random, const Case& c, Searcher& reused);
 
 // test_hitting.cpp
 void check_hitting(Random& random);

@@ -47,6 +47,7 @@ void check_case(std::uint64_t seed) {
   check_inflation(random, c);
   check_hitting(random);
   check_rounding(random, c);
+  check_change(random, c, reused);
   ++counts.cases;
   counts.mean_votes += c.model.vote == Vote::mean;
   counts.sums += c.model.vote == Vote::sum;

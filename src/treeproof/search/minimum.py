@@ -7,22 +7,26 @@ learned. That is repeated until there is no such set. With the kinds exchanged t
 changes. (Ignatiev, Previti, Liffiton and Marques-Silva, Smallest MUS Extraction with Minimal Hitting Set Dualization,
 CP 2015.)
 
-Which sets are learned decides how many are needed, and almost all time goes into learning them. The hitting set is
-filled up with features that occurred often, as long as it would still be a better one. What it misses is built from
-those that occurred least in earlier sets, so that few features do not meet many of them. It need not be minimal to
-count: whatever changes the label has to be met. So in every second one, features that the search for hitting
-sets has excluded already stay unless its witness does without them; a proof that they must often costs more than it
-closes. (On one row each, proofs for all took twice the time on texture. Proofs for none of them took a fifth less there
-and a fifth of the time to the same bound on wpbc, but more than twice the time on biodegradation.) Now and
-then more sets are learned that share no feature with it or the hitting set, until what was gathered suffices: that is
-shrunk to a candidate.
+Which sets are learned decides how many are needed, and most time goes into learning them. The hitting set is filled up
+with features that occurred often, as long as it would still be a better one. The search for hitting sets tries one
+feature after the other, each excluded from then on: a set of excluded features alone closes a branch, the higher up
+the earlier they were excluded. So what the hitting set misses leaves out first what is not excluded, often used
+features first, then what was excluded last. It need not be minimal to count: whatever changes the label has to be met.
+So nothing is proved: excluded features stay unless the witness at hand does without, and a question about others is
+given up after some steps. Now and then more sets are learned that share no feature with it or the hitting set, until
+what was gathered suffices: that is shrunk to a candidate.
 
-Tried and not kept, on a row each of ionosphere, texture and spectf, so a hint and no more: a SAT solver with a counter
-of the chosen features (on two of the final families 12 to 30 times the time of branch and bound); filling up only to
-the size at hand (2 to 50 % more sets), or with features that are not excluded first (from as many to 30 % more); asking
-beforehand about all features that are not excluded (2 to 50 % more sets); proved sets remembered while changes are
-shrunk (the last 2000 answer one question in ten). Gathering and shrinking every time took a fifth to half of all time.
-Doing it less often leaves somewhat longer sets where the deadline comes first (wpbc, sonar).
+On one row each, in the same order, proofs for every feature took 4.1 s and not 2.7 on biodegradation, 3.7 and not 2.1
+on texture, more than 10 and not 3.0 on spectf, with fewer sets. Giving questions up took wpbc from more than 10 s to
+7.5; elsewhere it was a gain on some rows and a loss on others.
+
+Tried and not kept, on a row each, so a hint and no more: a SAT solver with a counter of the chosen features (on two of
+the final families 12 to 30 times the time of branch and bound); filling up only to the size at hand (2 to 50 % more
+sets), or with features that are not excluded first (from as many to 30 % more); asking beforehand about all features
+that are not excluded (2 to 50 % more sets); prices of the bound kept from one set to the next (faster on some rows,
+slower on others). In the search for hitting sets: excluding features that lie in too few open sets (no faster), and
+bits for the sets of each feature (slower: deep down few sets are open). Gathering and shrinking every time took a fifth
+to half of all time. Doing it less often leaves somewhat longer sets where the deadline comes first (wpbc, sonar).
 """
 
 from __future__ import annotations

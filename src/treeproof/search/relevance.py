@@ -11,7 +11,9 @@ That a feature t is in none would take all explanations, of which there are too 
 witness that is none any more with t put back, such that t and all that the witness leaves alone suffice. Such a witness
 lies where t can help a rival, in one of a few boxes of cells (`gaining_regions`). It changes every feature whose own
 cell is outside the box. What it leaves alone is looked for among the others: for each box, and as in `minimum`, sets
-that meet all changes without t that are known, and with which the box has a witness. There are far fewer of these.
+that meet all changes without t that are known, and with which the box has a witness. Each is first enlarged by what
+else a witness there can leave alone. If it suffices with t, t is relevant; if not, there is one more change without t.
+All boxes are tried for a while before any is tried for longer: where t is relevant, one of them mostly shows it soon.
 """
 
 from __future__ import annotations
