@@ -102,7 +102,7 @@ std::unique_ptr<Core> make_forest(
     Array<std::int32_t> right, Array<std::int64_t> scores, Array<std::int64_t> theta, Array<double> values,
     const std::vector<std::vector<Word>>& left_sets,
     const std::vector<std::vector<std::tuple<int, Cell, Cell, bool, std::vector<Word>>>>& clauses,
-    Array<std::uint8_t> exact, std::int64_t band, std::int64_t unit, const std::string& vote,
+    Array<std::uint8_t> exact, std::int64_t band, int exponent, std::int64_t unit, const std::string& vote,
     const std::vector<double>& start, bool single, double divisor, const std::optional<std::vector<double>>& cuts,
     bool softmax, double sigmoid,
     const std::vector<std::tuple<int, int, std::vector<double>, double, double, bool>>& members, bool tabulate) {
@@ -137,6 +137,7 @@ std::unique_ptr<Core> make_forest(
   }
   forest.exact = copy(exact);
   forest.band = band;
+  forest.exponent = exponent;
   forest.unit = unit;
   forest.derive();
   if (forest.depth > kDeepest + 1) throw TooDeepError();  // nodes are one more than splits
@@ -311,11 +312,12 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
 
 Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
                           const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                          const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness, double seconds,
-                          const Cancel* cancel) {
+                          const std::vector<Cell>& witness, const std::vector<std::uint8_t>& unasked, int effort,
+                          double seconds, const Cancel* cancel, const std::optional<Arrays>& free) {
   const Forest& forest = core.forest();
+  const Box freed = free ? make_box(forest, *free) : Box::full(forest);
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size() ||
-      unasked.size() != point.size() || witness.size() != point.size())
+      unasked.size() != point.size() || (!witness.empty() && witness.size() != point.size()))
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Change found;
@@ -323,7 +325,8 @@ Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
-    found = change_features(*searcher, forest, point, claim, order, start, unasked, witness, [&] { return stopper(); });
+    found = change_features(*searcher, forest, point, claim, freed, order, start, witness, {unasked, effort},
+                            [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
   return found;
@@ -395,7 +398,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("features", [](const Change& found) { return places(found.freed); })
       .def_ro("witness", &Change::witness)
       .def_ro("label", &Change::label)
-      .def_ro("minimal", &Change::minimal)
+      .def_ro("finished", &Change::finished)
       .def_ro("tally", &Change::tally);
   nb::class_<Inflation>(module, "Inflation")
       .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
@@ -419,8 +422,9 @@ NB_MODULE(_core, module) {
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features that keep the label while the others stay in a box.")
-      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "unasked"_a,
-           "witness"_a, "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
+      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
+           "unasked"_a, "effort"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
+           "Subset-minimal features whose change within a box violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "The widest box around one that keeps the label.");
   nb::class_<HittingSets>(module, "HittingSets")
@@ -429,11 +433,11 @@ NB_MODULE(_core, module) {
       .def("next", &next_hitting_set, "most"_a, "seconds"_a,
            "Whether so many features can hit all sets; None if the time is up.")
       .def_prop_ro("chosen", &HittingSets::chosen, "The features that `next` found.")
-      .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it.");
+      .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it, the first ones first.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
              "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
-             "band"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(), "softmax"_a,
-             "sigmoid"_a, "members"_a, "tabulate"_a);
+             "band"_a, "exponent"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(),
+             "softmax"_a, "sigmoid"_a, "members"_a, "tabulate"_a);
   module.def("softmax_labels", &softmax_labels, "sums"_a, "single"_a,
              "Per row the first maximum of the softmax, in float or double, as XGBoost and LightGBM compute it.");
   module.def("sigmoid_labels", &sigmoid_labels, "sums"_a, "steepness"_a,

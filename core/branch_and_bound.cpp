@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "clauses.hpp"
+#include "rounding.hpp"
 
 namespace treeproof {
 namespace {
@@ -66,13 +67,15 @@ class Search {
     Side branch_side = Side::left;
     std::int64_t widest = -1;
     all_exact_ = true;
-    for (const std::int32_t root : forest_.roots) {
-      const std::int32_t top = descend(forest_, box, root, restricted_, outcome_.used);
+    const bool adds = adds_floats(goal);
+    if (adds) terms_.start(forest_, goal[0]);
+    for (std::size_t t = 0; t < forest_.roots.size(); ++t) {
+      const std::int32_t top = descend(forest_, box, forest_.roots[t], restricted_, outcome_.used);
       range_.assign(n_pairs, {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
       best_leaf_ = -1;
       one_value_ = true;
       first_leaf_ = -1;
-      walk(goal, box, top);
+      walk(goal, box, top, adds ? static_cast<std::int64_t>(t) : -1);
       std::int64_t width = 0;
       for (std::size_t p = 0; p < n_pairs; ++p) {
         upper_[p] += range_[p].most;
@@ -91,6 +94,10 @@ class Search {
       const std::int64_t least = forest_.least(goal[p].winner, goal[p].loser);
       if (upper_[p] < least - band) {
         if (recorder_ != nullptr) recorder_->prices(goal[p], recorder_->table({}));
+        return true;
+      }
+      if (adds && upper_[p] < least + band && terms_.never_wins(goal[p])) {
+        outcome_.near_tie = true;
         return true;
       }
       wins = wins && lower_[p] >= least + band;
@@ -131,8 +138,16 @@ class Search {
     return true;
   }
 
-  // Collect the range of every pair over the leaves below `node` that the box reaches.
-  void walk(const std::vector<Pair>& goal, const Box& box, std::int32_t node) {
+  // Whether the model's own sums of the least and the most that trees can add may close a box. A record does not state
+  // such a step.
+  bool adds_floats(const std::vector<Pair>& goal) const {
+    return recorder_ == nullptr && forest_.band > 0 && forest_.sums.sigmoid == 0 &&
+           (goal.size() == 1 || (forest_.sums.cut && !goal.empty()));
+  }
+
+  // Collect the range of every pair over the leaves below `node` that the box reaches; of a tree, unless that is -1,
+  // the range of its terms as well.
+  void walk(const std::vector<Pair>& goal, const Box& box, std::int32_t node, std::int64_t tree) {
     pending_.assign(1, node);
     while (!pending_.empty()) {
       node = descend(forest_, box, pending_.back(), restricted_, outcome_.used);
@@ -142,6 +157,7 @@ class Search {
         pending_.push_back(forest_.nodes[node].left);
       } else {
         meet(goal, node);
+        if (tree >= 0) terms_.meet(static_cast<std::size_t>(tree), node);
       }
     }
   }
@@ -160,13 +176,11 @@ class Search {
   }
 
   // Whether the loser keeps the winner from the label wherever the two have the sums that they have at a point whose
-  // label the loser has. After a softmax, sums that differ by little may have equal probabilities. But who has the
-  // label has a probability not below that of the largest sum, and then its own sum is within 2^-20 of that:
-  // exponentials and quotients in float err by less than 2^-21 of their size.
+  // label the loser has.
   bool surely_beats(Pair pair, const std::vector<Cell>& point) const {
     if (!forest_.sums.softmax) return true;
     const std::vector<double> sums = forest_.float_sums(point);
-    return sums[pair.loser] - sums[pair.winner] > 0x1p-16;
+    return sums[pair.loser] - sums[pair.winner] > forest_.sums.softmax_gap();
   }
 
   // Whether the model adds the same numbers at both leaves, those of the pair if these decide; without a band only
@@ -191,6 +205,7 @@ class Search {
   Recorder* const recorder_;
   std::vector<std::int64_t> upper_, lower_;
   std::vector<Range> range_;
+  Terms terms_;
   std::vector<std::int32_t> pending_;
   std::int32_t best_leaf_ = -1, first_leaf_ = -1;
   bool one_value_ = true, all_exact_ = true;  // the tree at hand; all trees

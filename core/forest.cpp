@@ -75,6 +75,13 @@ std::vector<Number> totals_of(const Sums& sums, std::size_t n_trees, const Term&
   return totals;
 }
 
+template <typename Term>
+std::vector<double> as_doubles(const Sums& sums, std::size_t n_trees, const Term& term) {
+  if (!sums.single) return totals_of<double>(sums, n_trees, term);
+  const std::vector<float> totals = totals_of<float>(sums, n_trees, term);
+  return {totals.begin(), totals.end()};
+}
+
 template <typename Number>
 int label_of(const Sums& sums, std::vector<Number> totals) {
   if (sums.cut) {
@@ -221,9 +228,15 @@ std::vector<double> Forest::float_sums(const std::vector<Cell>& point) const {
   const auto term = [&](std::size_t t) {
     return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
   };
-  if (!sums.single) return totals_of<double>(sums, roots.size(), term);
-  const std::vector<float> totals = totals_of<float>(sums, roots.size(), term);
-  return {totals.begin(), totals.end()};
+  return as_doubles(sums, roots.size(), term);
+}
+
+std::vector<double> Forest::float_sums_of(const std::vector<double>& terms) const {
+  return as_doubles(sums, roots.size(), [&](std::size_t t) { return &terms[t * sums.start.size()]; });
+}
+
+int Forest::label_of_sums(const std::vector<double>& totals) const {
+  return sums.single ? label_of(sums, std::vector<float>(totals.begin(), totals.end())) : label_of(sums, totals);
 }
 
 }  // namespace treeproof

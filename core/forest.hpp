@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -76,6 +77,15 @@ struct Sums {
   double sigmoid = 0;         // if not 0: the largest 1 / (1 + exp(-sigmoid * sum)) wins; in double
   std::vector<Member> members = {};  // in the order of their trees, parts of a member before it
   std::vector<std::size_t> opening = {};  // derived: the members in the order in which they begin, the outer ones first
+
+  // A float addition or division is off by at most this, relatively.
+  double unit() const { return single ? 0x1p-24 : 0x1p-53; }
+
+  // After a softmax, sums that differ by little may have equal probabilities. But who has the label has a probability
+  // not below that of the largest sum, whose exponential is 1; and a sum that is 8 units below the largest has an
+  // exponential below 1 - 4 units, if that is off by a unit, which no common divisor makes equal to 1. So who is behind
+  // anyone by this much, a hundred times that, does not have the label.
+  double softmax_gap() const { return 1024 * unit(); }
 };
 
 // The first maximum of the softmax of sums, computed as XGBoost (in float) and LightGBM (in double) do.
@@ -98,6 +108,7 @@ struct Forest {
   Shared<double> values;  // n_nodes x n_sums; empty under majority vote, where scores decide
   std::vector<std::uint8_t> exact;  // per node: a leaf that needs no band if all others are such; only with a band
   std::int64_t band = 0;
+  std::optional<int> exponent;  // scores are values times 2^this, rounded down; none: nobody said so
   std::int64_t unit = 0;  // if not 0: exact leaves give this score to one class and 0 to the others, like a vote
   Vote vote = Vote::majority;
   Sums sums;  // unless it is a majority vote
@@ -156,8 +167,12 @@ struct Forest {
   // The class that the model's own predict gives at a point: integer votes, or float sums in tree order.
   int label(const std::vector<Cell>& point) const;
 
-  // These float sums, unless it is a majority vote.
+  // These float sums, unless it is a majority vote: at a point, and of any terms, given as n_trees x n_sums.
   std::vector<double> float_sums(const std::vector<Cell>& point) const;
+  std::vector<double> float_sums_of(const std::vector<double>& terms) const;
+
+  // The label that float sums give.
+  int label_of_sums(const std::vector<double>& totals) const;
 
   // Whether one class may take a label from another without a third that does so as well. Where a score is cut, a label
   // is left by way of its neighbours: it is lost iff the score is below its own cut or reaches the next one.

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,7 @@ struct Model {
   std::vector<std::uint8_t> gapped = {};  // the last cell is apart from the order; empty: no feature is so
   std::vector<Tree> trees;
   std::int64_t band = 0;
+  std::optional<int> exponent;  // scores are values times 2^this, rounded down
   std::int64_t unit = 0;  // if not 0: what a pure leaf gives its class, and pure leaves are the exact ones
   Sums sums;              // of a vote by sums
   std::vector<std::int64_t> theta;  // per winner and loser; empty: ties go to the class that comes first
@@ -161,6 +163,7 @@ inline void score(Model& model, Values kind) {
   largest += static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_trees)));  // now also every sum of a class
   const int exact_exponent = std::min(50 - largest, 900);  // sums of multiples of 2^-this are exact
   exponent = std::min(60 - largest, 900);
+  model.exponent = exponent;
   std::int64_t most = 0;  // no sum of scores of a class is larger
   for (Tree& tree : model.trees) {
     double of_tree = 0;
@@ -285,6 +288,7 @@ inline void score_sums(Model& model, Values kind) {
   int bits = 0;
   std::frexp(largest, &bits);
   const int exponent = exact ? 3 : std::min(44 - bits, 900);
+  model.exponent = exponent;
   const auto scaled = [&](double value) { return std::ldexp(value, exponent); };
   std::vector<std::int64_t> start, reach;
   for (const double value : starts) start.push_back(static_cast<std::int64_t>(std::floor(scaled(value))));
@@ -470,6 +474,7 @@ inline Forest flatten(const Model& model, std::vector<const TwinNode*>& twins) {
   forest.ordered = model.ordered;
   forest.gapped = model.gapped;
   forest.band = model.band;
+  forest.exponent = model.exponent;
   forest.unit = model.unit;
   forest.vote = model.vote;
   forest.theta = model.theta;

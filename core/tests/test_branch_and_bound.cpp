@@ -27,8 +27,14 @@ void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Out
   const std::vector<std::size_t> inside = c.inside(allowed);
   const bool near =
       std::any_of(inside.begin(), inside.end(), [&](std::size_t x) { return some_goal(c, x, claim, -1); });
-  CHECK(near == outcome.near_tie, "an entailment is near a tie iff sums alone do not show it at some point");
+  CHECK(!near || outcome.near_tie, "an entailment is near a tie if sums alone do not show it at some point");
   counts.smaller_cores += outcome.used != restricted;
+}
+
+// Whether the winner of a pair takes the label from the loser at a point; where a score is cut, by its side of the cut.
+bool takes_label(const Case& c, std::size_t x, Pair pair) {
+  if (!c.model.sums.cut) return c.labels[x] == pair.winner;
+  return pair.winner > pair.loser ? c.labels[x] >= pair.winner : c.labels[x] <= pair.winner;
 }
 
 void check_plain(Random& random, const Case& c) {
@@ -53,11 +59,11 @@ void check_plain(Random& random, const Case& c) {
       maybe_won = maybe_won || (violates(claim, c.labels[x]) && wins_all(c, x, goal, -1));
     }
     CHECK(!closed || !won, "a goal that is closed is won nowhere");
-    CHECK(closed == !maybe_won, "a goal is closed iff no point that may win it violates the claim");
+    CHECK(closed || maybe_won, "a goal is closed if no point that may win it violates the claim");
     if (closed) {
       for (const std::size_t x : c.inside(relaxed(c, allowed, outcome.used)))
-        CHECK(!violates(claim, c.labels[x]) || !wins_all(c, x, goal, -1),
-              "the restrictions used are enough for the goal");
+        CHECK(!std::all_of(goal.begin(), goal.end(), [&](Pair pair) { return takes_label(c, x, pair); }),
+              "where a goal is closed, also without what was not used, the label is kept");
     } else {
       CHECK(outcome.status == Status::refuted && contains(allowed, outcome.witness),
             "a goal that is not closed has a witness");

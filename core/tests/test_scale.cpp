@@ -4,17 +4,17 @@
 
 namespace treeproof::testing {
 
-// The power of two that scores are divided by, told from the scaled value of one.
-int shift_of(const Case& c) {
+// The power of two that scores are divided by so that the largest becomes about 2^kBits.
+int widest_shift(const Case& c) {
   std::int64_t largest = 1;
   for (const TwinNode* node : c.twins)
-    for (const std::int64_t score : node->scores) largest = std::max(largest, std::abs(score));
-  const int bit = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))) - 1;
-  const auto scaled = static_cast<std::uint64_t>(c.forest.scale.value(std::int64_t{1} << bit));
-  CHECK(std::has_single_bit(scaled), "a power of two stays one");
-  CHECK(scaled >= 1U << (Scale::kBits - 1) && scaled <= 1U << Scale::kBits, "the largest score becomes about 2^kBits");
-  return bit - std::countr_zero(scaled);
+    if (node->feature < 0)
+      for (const std::int64_t score : node->scores) largest = std::max(largest, std::abs(score));
+  return largest == 1 ? -Scale::kBits
+                      : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))) - Scale::kBits;
 }
+
+bool cuts_off(const Case& c) { return c.forest.scale.shift() < widest_shift(c); }
 
 // Whether sum * 2^shift >= exact, for a scaled sum and an exact one.
 bool covers(std::int64_t sum, std::int64_t exact, int shift) {
@@ -36,16 +36,21 @@ constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no sum of scores that a
 
 void check_scale(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
-  const int shift = shift_of(c);
+  const int shift = c.forest.scale.shift();
+  CHECK(shift == widest_shift(c) || (cuts_off(c) && shift > 0), "values are as large as they can be, or cut off");
+  counts.outliers += cuts_off(c);
   const auto check_value = [&](std::int64_t exact) {
     const std::int64_t value = c.forest.scale.value(exact);
-    CHECK(covers(value, exact, shift), "a scaled value is at least the exact one");
-    CHECK(!covers(value - 1, exact, shift), "a scaled value is the least integer above the exact one");
+    CHECK(covers(value, exact, shift) || (cuts_off(c) && value == Scale::kHighest),
+          "a scaled value is at least the exact one");
+    CHECK(!covers(value - 1, exact, shift) || (cuts_off(c) && value == Scale::kLowest),
+          "a scaled value is the least integer above the exact one");
     ++counts.scaled_values;
   };
   for (int i = 0; i < 3; ++i) {
     const Pair pair = random_pair(random, c);
-    for (const TwinNode* node : c.twins) check_value(node->scores[pair.winner] - node->scores[pair.loser]);
+    for (const TwinNode* node : c.twins)
+      if (node->feature < 0) check_value(node->scores[pair.winner] - node->scores[pair.loser]);
     const std::int64_t target = c.forest.scale.target(c.forest, pair);
     const std::int64_t exact_target = c.forest.scale.exact_target(c.forest, pair);
     CHECK(target <= exact_target, "the target with a band is not larger");

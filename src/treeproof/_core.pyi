@@ -45,7 +45,7 @@ class Change:
     features: list[int]
     witness: list[int]
     label: int
-    minimal: bool
+    finished: bool
     tally: Tally
 
 class Inflation:
@@ -112,10 +112,12 @@ class Forest:
         label: int,
         order: list[int],
         start: list[int],
-        unasked: list[int],
         witness: list[int],
+        unasked: list[int],
+        effort: int,
         seconds: float,
         cancel: Cancel | None,
+        free: _Box | None = None,
     ) -> Change: ...
     def inflate(
         self,

@@ -19,7 +19,7 @@ from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.frames import Form
-from treeproof.model.importers import import_model, link_of, probability_of, recorded_kinds, selected
+from treeproof.model.importers import import_model, link_of, narrows, probability_of, recorded_kinds, selected
 from treeproof.model.labels import name_labels
 from treeproof.model.rows import as_row, as_rows, kinds_of
 from treeproof.oracles import make_oracle, options_of
@@ -64,7 +64,7 @@ from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
 from treeproof.questions.waiting import counted
 from treeproof.space.constraints import read_declarations
-from treeproof.space.declare import dated, declare
+from treeproof.space.declare import dated, declare, recorded
 from treeproof.space.features import NumericKind
 from treeproof.space.space import Space
 
@@ -182,7 +182,7 @@ class Explainer:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
             if other is None:
                 other = [j for j, column in enumerate(forest.columns) if column.other_code in rows[:, j]]
-        usual = recorded_kinds(chosen)
+        usual = {**recorded(forest), **recorded_kinds(chosen)}
         if data is not None:
             whole = (np.isnan(rows) | (rows == np.floor(rows))).all(axis=0).tolist()
             usual = {j: kind for j, kind in usual.items() if whole[j]} | kinds_of(data, forest.columns)
@@ -198,7 +198,13 @@ class Explainer:
         self._spreads = None if data is None else spreads_of(space, rows)
         self._link = link_of(chosen)
         self._make: Callable[[Forest, Mapping[Any, str] | None], Context | None] = partial(
-            _make_context, space, read_groups(space, groups), oracle, options, verify, form_of(space, data)
+            _make_context,
+            space,
+            read_groups(space, groups),
+            oracle,
+            options,
+            verify,
+            form_of(space, data, narrows(chosen)),
         )
         self._names = copy(names)
         self._forest = forest
@@ -720,7 +726,10 @@ class Explainer:
         """
         context = self._context
         moves = make_moves(context, context.instance(x), fixed=keep, scale=scale, usual=self._spreads)
-        return robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        found = robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        if norm == "l0" or found.status == "constant":
+            return found
+        return replace(found, scale=make_scales(context, scale, self._spreads).measure)
 
     def enumerate(
         self,

@@ -104,6 +104,24 @@ def test_several_ranges_read_back():
         check(feature, condition, frozenset(chosen), None, [0.6, 1.5, 2.0, 2.5, 34.5, 34.51])
 
 
+@pytest.mark.parametrize("kind", ["integer", "date", "binary"])
+def test_whole_numbers_read_back_as_the_cells_that_were_proved(kind):
+    middle = 738000 if kind == "date" else 0
+    cuts = [middle + cut for cut in ((-3.5, -3, 0.3, 0.6, 4.99999, 7) if kind != "binary" else (0.5,))]
+    forest = build_forest([split("n", cut, 0, 1) for cut in cuts], columns=["n"], classes=[0, 1], dtype="float64")
+    (feature,) = declare(forest, kinds={"n": kind}).features
+    assert isinstance(feature, NumericFeature)
+    numbers = (0, 1) if kind == "binary" else range(middle - 6, middle + 10)
+    for chosen in chain.from_iterable(combinations(range(feature.n_cells), n + 1) for n in range(feature.n_cells)):
+        condition = feature.condition(frozenset(chosen))
+        assert not condition.is_rounded
+        parsed = parse_condition(str(condition), ["n"])
+        assert feature.satisfying(parsed) == frozenset(chosen)
+        for number in numbers:
+            true = any(low <= number <= high for low, high in intervals(parsed, FLOAT64))
+            assert true == (feature.cell([float(number)]) in chosen), (str(condition), number)
+
+
 def check(feature, condition, chosen, row, inputs) -> None:
     """The text, as the model reads numbers, holds in the chosen cells; of float64 inputs too, unless it says more."""
     floats, text, said = feature.floats, str(condition), remarks([condition])

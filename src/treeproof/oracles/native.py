@@ -27,6 +27,7 @@ from treeproof.query.oracle import (
     Query,
     Refuted,
     Stays,
+    Thrift,
     Unknown,
     seconds_left,
 )
@@ -72,6 +73,7 @@ class PlainOracle:
                 clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
                 exact=exact.view(np.uint8),
                 band=forest.band,
+                exponent=forest.exponent,
                 unit=unit,
                 vote=source.vote,
                 start=list(sums.start),
@@ -150,6 +152,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
 
     def __init__(self, forest: CellForest, *, tabulate: bool = True) -> None:
         super().__init__(forest, tabulate=tabulate)
+        self._last_free: tuple[tuple[Domain, ...], _Box] | None = None
 
     def label(self, point: Sequence[int]) -> int:
         """Return the class index at `point`."""
@@ -194,9 +197,18 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
     ) -> Deletion:
         """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        box = None if free is None else self._box(free)
+        box = None if free is None else self._free_box(free)
         found = self._core.delete_features(list(point), label, list(order), chosen, seconds_left(deadline), cancel, box)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
+
+    def _free_box(self, free: Sequence[Domain]) -> _Box:
+        """Return the box; the last one is kept, since a search asks about the same one again and again."""
+        if not isinstance(free, tuple):  # it may change
+            return self._box(free)
+        last = self._last_free
+        if last is None or last[0] is not free:
+            last = self._last_free = free, self._box(free)
+        return last[1]
 
     def alter(
         self,
@@ -204,25 +216,29 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         claim: Claim,
         order: Sequence[int],
         start: frozenset[int],
-        witness: Refuted,
+        witness: Refuted | None,
         deadline: float | None,
         cancel: Cancel | None = None,
-        unasked: frozenset[int] = frozenset(),
+        free: Sequence[Domain] | None = None,
+        thrift: Thrift | None = None,
     ) -> Alteration:
         """Return the features that are left, with the whole loop inside the core."""
+        thrift = thrift or Thrift()
         found = self._core.change_features(
             list(point),
             isinstance(claim, Stays),
             claim.label,
             list(order),
             [int(f in start) for f in range(self._forest.n_features)],
-            [int(f in unasked) for f in range(self._forest.n_features)],
-            list(witness.witness),
+            [] if witness is None else list(witness.witness),
+            [int(f in thrift.unasked) for f in range(self._forest.n_features)],
+            thrift.effort,
             seconds_left(deadline),
             cancel,
+            None if free is None else self._free_box(free),
         )
-        last = Refuted(tuple(found.witness), found.label)
-        return Alteration(frozenset(found.features), last, found.minimal, found.tally)
+        last = Refuted(tuple(found.witness), found.label) if found.witness else None
+        return Alteration(frozenset(found.features), last, found.finished, found.tally)
 
     def inflate(
         self,

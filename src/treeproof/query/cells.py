@@ -161,6 +161,19 @@ class CellForest:
         """Return the class index of the model's own ``predict`` at `point`."""
         return int(self.source.decide(np.array([self.leaves(point)], dtype=np.int32))[0])
 
+    def labels(self, points: Sequence[Sequence[int]]) -> list[int]:
+        """Return what `label` does for each point; for many points at once it is several times faster."""
+        cells = np.array(points).reshape(len(points), self.n_features)
+        ordered = np.array(self.ordered)
+        node = np.tile(self.source.roots, (len(points), 1))
+        while (inner := (feature := self.feature[node]) != LEAF).any():
+            cut, cell = self.cut[node], np.take_along_axis(cells, np.maximum(feature, 0), axis=1)
+            goes_left = cell <= cut
+            for at in np.argwhere(inner & ~ordered[feature]).tolist():
+                goes_left[*at] = self._sends_left(int(feature[*at]), int(cut[*at]), int(cell[*at]))
+            node = np.where(inner, np.where(goes_left, self.source.left[node], self.source.right[node]), node)
+        return self.source.decide(node.astype(np.int32)).tolist()
+
 
 def discretise(space: Space) -> CellForest:
     """Return the forest over the cells of this space; ``discretise().label(cells(x)) == predict_index([x])``."""

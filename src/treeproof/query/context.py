@@ -274,13 +274,13 @@ class Context:
         )
 
 
-def form_of(space: Space, data: Any = None) -> Form:
-    """Return how people write rows of this space: as their `data`, if there are any."""
+def form_of(space: Space, data: Any = None, narrows: bool = False) -> Form:
+    """Return how people write rows of this space: as their `data`, if there are any. See `Form` for `narrows`."""
     whole = [False] * space.forest.n_columns
     for feature in space.features:
         if isinstance(feature, NumericFeature):
             whole[feature.column] = feature.kind != "real"
-    return Form(space.forest.columns, space.forest.floats, tuple(whole)).of(data)
+    return Form(space.forest.columns, space.forest.floats, tuple(whole), narrows=narrows).of(data)
 
 
 def check_timeout(timeout: Any) -> None:

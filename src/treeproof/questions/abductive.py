@@ -173,7 +173,7 @@ class Abductive(Result):
             return self
         if self._widen is None:
             raise UnsupportedQueryError(
-                "Only what `abductive` and `batch` return can be widened, not a copy, and not other answers."
+                "Only an explainer's own explanation can be widened, not a copy of one from a file or another process."
             )
         return self._widen(timeout)
 
@@ -275,7 +275,7 @@ class Abductive(Result):
 
     def _furthest(self) -> str:
         """Return whether other features reach further, if there was a budget of features."""
-        if self.at_most is None or self.within is None:
+        if not self.at_most or self.within is None:  # there is one set of no features
             return ""
         if self.furthest is None:
             return " Timed out; a larger radius may be possible."
@@ -486,6 +486,20 @@ def make_abductive(
         _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
         _origin=instance.origin,
     )
+
+
+def widening(
+    context: Context, instance: Instance, target: Any, found: Sufficient, order: list[int]
+) -> Callable[[float | None], Abductive]:
+    """Return the function that widens a set which another search found; its time is added to none."""
+
+    def widen(timeout: float | None) -> Abductive:
+        start = time.perf_counter()
+        cache = context.cache(instance, context.claim(instance, target), timeout)
+        widened = widen_values(cache, found.features, order)
+        return make_abductive(context, instance, target, found, context.statistics(cache, start), widened)
+
+    return widen
 
 
 def _certify(

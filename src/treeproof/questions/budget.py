@@ -144,7 +144,7 @@ def _reach_far(
     try:
         for reach in search.grow(ordering, budget.most):
             best.append(reach)  # one by one: the deadline may come first
-        proved = best[-1].bound is None
+        proved = best[-1].bound is None or budget.most == 0  # there is one set of no features
         if budget.prove:
             last, is_best = furthest(search.reaches, ordering, budget.most, best[-1])
             best.append(last)

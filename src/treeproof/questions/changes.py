@@ -52,6 +52,7 @@ class ChangeResult(WitnessResult):
     changes: tuple[Changed, ...]
     target: Label | None
     instance: tuple[Value, ...]
+    scale: str | None
     groups: tuple[Group, ...]
     _scales: Scales | None
 
@@ -72,7 +73,8 @@ class ChangeResult(WitnessResult):
     def lines(self) -> list[Line]:
         """The changes, and what is proved about them."""
         changes = beside_groups(self.changes, [change.name for change in self.changes], self.groups)
-        return [*lines_of("change", changes), Line("proved" if self.decided else "open", self._claim())]
+        scale = [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
+        return [*lines_of("change", changes), Line("proved" if self.decided else "open", self._claim()), *scale]
 
     @abstractmethod
     def _claim(self) -> str:

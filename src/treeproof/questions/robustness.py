@@ -148,6 +148,8 @@ class Robustness(ChangeResult):
     label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (timed out: the nearest flip
     is not closer than `proved`, and not farther than `nearest`, if that is known).
 
+    `scale` says by what changes of features are divided, unless they are counted.
+
     `kept` names the features that keep their values, if some were to: all of that is about inputs that agree on these.
     Distances are those of single features, also of features in `groups`.
 
@@ -160,6 +162,7 @@ class Robustness(ChangeResult):
       chest-pain: 1 -> 0.5
     Proved: every input at a distance below 0.5 keeps the label; this one is within 0.5.
     Distance: the largest scaled change of a feature.
+    Scale: the span of the forest's cuts.
     """
 
     label: Label
@@ -175,6 +178,7 @@ class Robustness(ChangeResult):
     n_features: int
     stats: Statistics = field(compare=False)
     kept: tuple[str, ...] = ()
+    scale: str | None = None
     groups: tuple[Group, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)

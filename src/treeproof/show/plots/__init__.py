@@ -188,7 +188,9 @@ def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | N
     counts = Counter(name for result in shown for name in result.feature_names)
     places = _places(shown)
     names = sorted(counts, key=lambda name: (-counts[name], places[name]))[:MOST_FEATURES]
-    ax = new_axes(ax, max(len(names), 1), each=0.28, width=max(5.5, 2.5 + 0.18 * len(shown)))
+    longest = min(max(map(len, names), default=0), 30)
+    width = max(5.5, 4.3 + 0.08 * longest, 2.5 + 0.18 * len(shown))  # inches, with room for the legend
+    ax = new_axes(ax, max(len(names), 1), each=0.28, width=width)
     colour = ink(ax)
     size = min(7.0, 0.7 * 72 * ax.get_window_extent().width / ax.figure.dpi / len(shown))
     for i in range(0, len(names), 2):
@@ -253,10 +255,8 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     shares = [100 * count / max(result.n_abductive, 1) for count, _ in kept]
     draw_bars(ax, [name for _, name in kept], shares, [f"{share:.3g} %" for share in shares], 100)
     ax.set_xticks([])
-    first = "" if result.complete else "first "
-    add_title(
-        ax, f"{show_class(result.label)}: the share of its {first}{result.n_abductive} explanations with each feature"
-    )
+    these = f"{'' if result.complete else 'first '}{result.n_abductive} " if result.n_abductive != 1 else ""
+    add_title(ax, f"{show_class(result.label)}: the share of its {these}explanations with each feature")
     left = len(ranked) - len(kept)
     say(ax, result.claim + (f" {left} more features, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax

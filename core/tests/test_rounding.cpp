@@ -1,0 +1,44 @@
+// What the model's own additions can make of a box: bands, and sums from below and above.
+#include "../rounding.hpp"
+#include "checks.hpp"
+
+namespace treeproof::testing {
+
+void check_rounding(Random& random, const Case& c) {
+  if (c.model.n_classes < 2 || c.model.band == 0) return;
+  for (int i = 0; i < 3; ++i) {
+    const Allowed allowed = random_box(random, c, random.between(20, 90));
+    const Box box = box_of(c, allowed);
+    const Pair pair = random_pair(random, c);
+    if (!c.forest.are_rivals(pair.winner, pair.loser)) continue;
+    const Flags restricted = restricted_of(c, allowed);
+    Flags used(restricted.size(), 0);
+    const std::int64_t band = band_in(c.forest, box, pair, restricted, used);
+    CHECK(band <= c.model.band, "a band of a box is not wider than that of the forest");
+    counts.narrow_bands += band < c.model.band;
+    CHECK(is_subset(used, restricted), "only restrictions can be used");
+    const std::int64_t least = c.model.least(pair.winner, pair.loser);
+    for (const std::size_t x : c.inside(relaxed(c, allowed, used)))
+      CHECK(!takes_label(c, x, pair) || difference(c, x, pair) >= least - band,
+            "who has the label is behind by no more than the band");
+
+    Terms terms;
+    terms.start(c.forest, pair);
+    const std::vector<std::size_t> inside = c.inside(allowed);
+    for (const std::size_t x : inside)
+      for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
+        terms.meet(t, c.forest.leaf(c.forest.roots[t], c.points[x]));
+    const bool taken =
+        std::any_of(inside.begin(), inside.end(), [&](std::size_t x) { return takes_label(c, x, pair); });
+    const bool never = terms.never_wins(pair);
+    CHECK(!never || !taken, "who has the label somewhere is not said never to win");
+    if (inside.size() == 1 && !c.model.sums.softmax && c.model.sums.sigmoid == 0 && !taken && c.model.n_classes == 2) {
+      const std::vector<double> sums = c.forest.float_sums(c.points[inside[0]]);
+      const bool finite = std::all_of(sums.begin(), sums.end(), [](double sum) { return std::isfinite(sum); });
+      CHECK(never || !finite, "at one point, sums of two classes decide");
+    }
+    counts.never_wins += never;
+  }
+}
+
+}  // namespace treeproof::testing
