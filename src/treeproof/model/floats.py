@@ -10,6 +10,7 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -74,11 +75,16 @@ class Floats:
         >>> FLOAT32.shortest(0.10000000149011612), FLOAT64.shortest(0.10000000149011612), FLOAT32.shortest(70.0)
         ('0.1', '0.10000000149011612', '70')
         """
-        if math.isnan(value):
-            return "missing"
-        number = self.dtype(value) + self.dtype(0)  # no "-0"
-        text = str(number).removesuffix(".0")
-        return text if self.dtype(float(text)) == number else repr(float(number))
+        return "missing" if math.isnan(value) else _shortest(self.name, value)
+
+
+@lru_cache(maxsize=2**14)
+def _shortest(name: FloatName, value: float) -> str:
+    """Return what `Floats.shortest` does; a row's own numbers, and those of conditions, are shown again and again."""
+    dtype = FLOATS[name].dtype
+    number = dtype(value) + dtype(0)  # no "-0"
+    text = str(number).removesuffix(".0")
+    return text if dtype(float(text)) == number else repr(float(number))
 
 
 FLOAT32 = Floats("float32", np.float32, float(np.finfo(np.float32).max), 2**149, 2**24)
