@@ -32,6 +32,10 @@ constexpr int kEarlierWitnessAt = 2;
 constexpr int kEarlierWitnessPatience = 3;
 constexpr int kLocalInterval = 15;
 constexpr int kLocalPatience = 10;
+// Below it, in all of the query's box from the best cells of the box at hand: after so many boxes, and then whenever a
+// quarter more have been examined, so that it never takes much of the time.
+constexpr std::uint64_t kLocalAfter = 8;
+constexpr int kLocalPatienceBelow = 30;
 
 }  // namespace
 
@@ -49,6 +53,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   recorder_ = recorder;
   home_ = &home;
   must_stop_ = &must_stop;
+  next_local_ = kLocalAfter;
   outcome_ = Outcome{};
   outcome_.used.assign(forest_.n_features, 0);
   outcome_.used_clauses.assign(forest_.clauses.size(), 0);
@@ -150,6 +155,10 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
+    if (outcome_.boxes >= next_local_ && depth > 0) {
+      next_local_ = outcome_.boxes + std::max(kLocalAfter, outcome_.boxes / 4);
+      if (finds_witness_around(here, box, pair, target)) return false;
+    }
 
     Side side{};
     const std::int32_t node = here.lagrangian.branch(side);
@@ -258,14 +267,14 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       }
     }
     if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
-        finds_witness(level, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+        finds_witness(level.residual, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
       lagrangian.save(prices(pair));
       return false;
     }
     if (depth == 0 && i % kLocalInterval == kLocalInterval - 1) {
       std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      if (finds_witness(level, box, std::move(point), target, kLocalPatience)) {
+      if (finds_witness(level.residual, box, std::move(point), target, kLocalPatience)) {
         lagrangian.save(prices(pair));
         return false;
       }
@@ -290,12 +299,20 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
 }
 
 // Local search from a point of the box.
-bool Searcher::finds_witness(const Level& level, const Box& box, std::vector<Cell> point, std::int64_t target,
+bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
                              int patience) {
-  local_.start(level.residual, box, point);
+  local_.start(residual, box, point);
   if (local_.run(target, patience) < target) return false;
   local_.place(point);
   return refutes(std::move(point));
+}
+
+// Local search in all of the query's box, from the best cells of a part of it.
+bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
+  builder_.build(whole_, outline_, pair, forest_.scale);
+  std::vector<Cell> point = nearest_in(part, *home_);
+  level.lagrangian.place_best_cells(point);
+  return finds_witness(whole_, outline_.box, std::move(point), target, kLocalPatienceBelow);
 }
 
 // Evaluate the model itself; a point that violates the claim becomes the witness.

@@ -46,7 +46,9 @@ class Searcher {
   Prices& prices(Pair pair);
   std::int64_t exact_target(Pair pair) const;
   Level& level(std::size_t depth);
-  bool finds_witness(const Level& level, const Box& box, std::vector<Cell> point, std::int64_t target, int patience);
+  bool finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
+                     int patience);
+  bool finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target);
   std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;
 
   const Forest& forest_;
@@ -68,6 +70,8 @@ class Searcher {
   const std::vector<Cell>* home_ = nullptr;
   const Poll* must_stop_ = nullptr;
   Recorder* recorder_ = nullptr;
+  std::uint64_t next_local_ = 0;  // boxes to examine until the next local search in the whole box
+  Residual whole_;  // of the whole box
   std::vector<std::uint8_t> restricted_;
   Outcome outcome_;
 };
