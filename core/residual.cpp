@@ -9,7 +9,9 @@ ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
   marked_.assign(forest.split_begin.back() / 64 + 1, 0);
   slot_of_.resize(forest.split_begin.back());
   node_of_.resize(forest.split_begin.back());
-  chains_.resize(forest.n_features);
+  chains_ = forest.ordered;
+  for (int f = 0; f < forest.n_features; ++f)
+    if (forest.gapped[f]) gapped_.push_back(f);
   above_.assign(forest.n_features, -1);
   below_.assign(forest.n_features, -1);
 }
@@ -22,8 +24,7 @@ void ResidualBuilder::build(Residual& out, const Box& box, Pair pair, const Scal
   scale_ = &scale;
   restricted_ = &restricted;
   used_ = &used;
-  for (int f = 0; f < forest_.n_features; ++f)
-    chains_[f] = forest_.ordered[f] || (forest_.gapped[f] && !box.missing[f]);
+  for (const int f : gapped_) chains_[f] = !box.missing[f];
   out.offset = 0;
   out.offset_inexact = false;
   out.inexact.clear();

@@ -95,6 +95,7 @@ class ResidualBuilder {
   const Forest& forest_;
   std::vector<Word> marked_;  // the splits that occur
   std::vector<std::pair<std::int32_t, std::int32_t>> by_gate_;  // gates of the forest in the tree at hand, and nodes
+  std::vector<int> gapped_;  // the gapped features
   std::vector<std::uint8_t> chains_;  // per feature: its gates form chains, for missing values are not in the box
   std::vector<std::int32_t> above_, below_;  // per feature: the nodes at which the path last went left and right, or -1
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
