@@ -102,7 +102,10 @@ def measure_each(
         rows = population.X[np.random.default_rng(1).choice(len(population.X), args.instances, replace=False)]
         model.fit(population.X, population.y)
         explainer = tp.Explainer(model)
-        actions: dict[str, Action] = {"explain": partial(explainer.abductive, timeout=args.timeout), "predict": predicts(model)}
+        actions: dict[str, Action] = {
+            "explain": partial(explainer.abductive, timeout=args.timeout),
+            "predict": predicts(model),
+        }
         timed = take_turns(actions, rows, args.repeats)
         times, predict = medians(timed["explain"]), float(np.median(medians(timed["predict"])))
         found = timed["explain"].results
