@@ -121,7 +121,7 @@ class Search {
         outcome_.near_tie = !wins;
         return false;
       }
-      if (pair_only_ && !surely_beats(goal[0], point)) {
+      if (pair_only_) {  // these two sums do not decide, or the box would be closed: a softmax may make them equal
         pair_only_ = false;
         return examine_rest(goal, std::move(box), open);
       }
@@ -173,14 +173,6 @@ class Search {
       range_[p].most = std::max(range_[p].most, difference);
       range_[p].least = std::min(range_[p].least, difference);
     }
-  }
-
-  // Whether the loser keeps the winner from the label wherever the two have the sums that they have at a point whose
-  // label the loser has.
-  bool surely_beats(Pair pair, const std::vector<Cell>& point) const {
-    if (!forest_.sums.softmax) return true;
-    const std::vector<double> sums = forest_.float_sums(point);
-    return sums[pair.loser] - sums[pair.winner] > forest_.sums.softmax_gap();
   }
 
   // Whether the model adds the same numbers at both leaves, those of the pair if these decide; without a band only

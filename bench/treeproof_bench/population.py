@@ -65,3 +65,21 @@ def draw(n_rows: int, n_features: int = 40, *, n_classes: int = 2, seed: int = 0
         X[holes] = np.nan
         assert np.isnan(X[:, numbers]).any()
     return Population(X, y, tuple(categories))
+
+
+def draw_counts(n_rows: int, n_features: int, *, seed: int = 0) -> Population:
+    """Return a population of sparse counts, as of words or visits: about 4 % of the numbers are not 0; two classes.
+
+    Each row mixes a few of 20 topics, some columns are far more frequent than others, and the label depends on a third
+    of the columns and on the topics.
+    """
+    rng = np.random.default_rng(seed)
+    topics = rng.gamma(0.3, size=(20, n_features))
+    mix = rng.dirichlet(np.full(20, 0.3), size=n_rows)
+    rate = mix @ topics * (rng.pareto(1.2, size=n_features) + 0.05)
+    rate *= 0.05 * n_features / rate.sum(axis=1, keepdims=True) * rng.lognormal(0, 0.5, size=(n_rows, 1))
+    X = rng.poisson(rate).astype(np.float64)
+    weights = rng.normal(size=n_features) * (rng.random(n_features) < 0.3)
+    score = np.log1p(X) @ weights + 4 * mix @ rng.normal(size=20)
+    score += 0.5 * score.std() * rng.normal(size=n_rows)
+    return Population(X, (score > np.quantile(score, 0.6)).astype(np.int64), ())

@@ -1,11 +1,13 @@
-"""Time explanations and widening of production models: boosted, 300 to 1000 trees, two classes and five.
+"""Time explanations and widening of production models: boosted, 300 to 1000 trees, two classes and five; wide data.
 
-``python -m treeproof_bench.production [--instances 8] [--rows 20000] [--part binary,many] [--before FILE]``
+``python -m treeproof_bench.production [--instances 8] [--rows 20000] [--part binary,many,ties,wide] [--before FILE]``
 
 It needs no data: models are trained on a made-up population (`population.draw`). ``--json FILE`` of a run with another
 version of treeproof, given as ``--before``, is set beside the times of this one.
 
-Times are sums of CPU milliseconds over the instances; `minimal` and `widest` count the answers that came in time.
+Times are CPU milliseconds: sums over the instances, or (`ties`, gradient boosting with leaves of very different sizes;
+`wide`, sparse counts of many features) the median and the worst of them, beside the model's own one-row `predict`;
+`minimal` and `widest` count the answers that came in time.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,8 @@ import numpy as np
 
 import treeproof as tp
 from treeproof_bench.harness import Row, Table, figure, run
-from treeproof_bench.population import draw
-from treeproof_bench.timing import medians, take_turns
+from treeproof_bench.population import Population, draw, draw_counts
+from treeproof_bench.timing import Action, medians, predicts, take_turns
 
 FEATURES = 40
 
@@ -88,7 +90,60 @@ def run_many(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     return measure("many", 5, (100, 300), args)
 
 
-PARTS = {"binary": run_binary, "many": run_many}
+def measure_each(
+    part: str, models: Iterable[tuple[str, Any, Population]], args: argparse.Namespace
+) -> tuple[list[Row], list[Row]]:
+    table = Table(
+        f"{part}: at most {args.timeout:g} s for an answer",
+        "model:34 nodes:9 median_ms:11.1f worst_ms:10.1f predict_ms:12.2f ratio:8.1f kept:6 near_ties:11 minimal:9 "
+        "instances:11",
+    )
+    for name, model, population in models:
+        rows = population.X[np.random.default_rng(1).choice(len(population.X), args.instances, replace=False)]
+        model.fit(population.X, population.y)
+        explainer = tp.Explainer(model)
+        actions: dict[str, Action] = {
+            "explain": partial(explainer.abductive, timeout=args.timeout),
+            "predict": predicts(model),
+        }
+        timed = take_turns(actions, rows, args.repeats)
+        times, predict = medians(timed["explain"]), float(np.median(medians(timed["predict"])))
+        found = timed["explain"].results
+        row: Row = {"model": name, "nodes": explainer.forest.n_nodes, "predict_ms": predict}
+        row |= {"median_ms": float(np.median(times)), "worst_ms": float(np.max(times))}
+        row |= {"ratio": row["median_ms"] / predict, "kept": int(np.median([len(why.features) for why in found]))}
+        row["near_ties"] = sum(why.stats.near_ties > 0 for why in found)
+        row["minimal"] = sum(why.status == "minimal" for why in found)
+        table.add(row | {"instances": len(rows)})
+    asked, minimal = (sum(row[key] for row in table.rows) for key in ("instances", "minimal"))
+    return table.rows, [figure(f"minimal in time, {part}", f"{minimal} of {asked}", "all", minimal == asked)]
+
+
+def run_ties(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    population = draw(args.rows, FEATURES)
+    model = GradientBoostingClassifier(
+        n_estimators=1000, max_depth=5, subsample=0.2, max_features=FEATURES // 4, random_state=0
+    )
+    return measure_each("ties", [("gradient boosting 1000 x 5", model, population)], args)
+
+
+def run_wide(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    from sklearn.ensemble import RandomForestClassifier
+
+    def models() -> Iterator[tuple[str, Any, Population]]:
+        for n_features in (200, 1000, 5000):
+            population = draw_counts(args.rows // 2, n_features)
+            if importlib.util.find_spec("xgboost"):
+                yield f"xgboost 300 x 6, {n_features} features", xgboost_model(300, 6), population
+            forest = RandomForestClassifier(100, max_depth=8, random_state=0)
+            yield f"forest 100 x 8, {n_features} features", forest, population
+
+    return measure_each("wide", models(), args)
+
+
+PARTS = {"binary": run_binary, "many": run_many, "ties": run_ties, "wide": run_wide}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -84,8 +84,8 @@ class Entailed:
 
     `clauses`: those of the forest's constraints between features that the proof used.
 
-    `near_tie`: the proof met sums inside the rounding band and rests on the model's own float additions there, in
-    tree order (a model that predicts with several jobs adds in any order).
+    `near_tie`: no bound keeps sums out of the rounding band, and the proof rests on the model's own float additions
+    there, in tree order (a model that predicts with several jobs adds in any order).
     """
 
     core: frozenset[int]

@@ -442,7 +442,7 @@ def remark_lines(rule: Iterable[Condition]) -> list[Line]:
 
 
 def near_ties(stats: Statistics) -> str:
-    """Return how sums closer than rounding were decided, if any were met."""
+    """Return how sums closer than rounding were decided, if a proof could not do without."""
     if not stats.near_ties:
         return ""
-    return " (Sums closer than rounding were met; they were decided as the model adds in one job, tree by tree.)"
+    return " (Sums came closer than rounding; this holds as the model adds in one job, tree by tree.)"
