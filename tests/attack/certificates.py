@@ -6,6 +6,7 @@ beside thresholds.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -159,16 +160,20 @@ def make_world(round: Round) -> World:
     if rng.random() < 0.25:
         forest, predict = _fitted(rng)
     else:
-        forest = hostile_forest(rng)
+        forest = None
+        while forest is None:
+            with contextlib.suppress(tp.TreeproofError):  # members whose sums may overflow
+                forest = hostile_forest(rng)
         predict = predict_of(forest)
     honest = _certificates(round, forest)
     forged = []
     if honest:
         name = _fingerprint(honest[0])
         for _ in range(2):
-            for document in _certificates(round, _neighbour(rng, forest)):
-                text = json.dumps(document).replace(_fingerprint(document), name)
-                forged.append(json.loads(text))
+            with contextlib.suppress(tp.ForestFormatError):
+                for document in _certificates(round, _neighbour(rng, forest)):
+                    text = json.dumps(document).replace(_fingerprint(document), name)
+                    forged.append(json.loads(text))
     return World(forest, predict, honest, forged)
 
 
