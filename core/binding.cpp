@@ -67,8 +67,15 @@ class Core {
 
   const Forest& forest() const { return forest_; }
 
-  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads.
-  auto borrow() {
+  // Ask for other leads from now on. Not while a search runs: only owners who share the forest with nobody may.
+  void require(const std::vector<std::int64_t>& theta) {
+    if (theta.size() != forest_.theta.size()) throw std::invalid_argument("the leads do not fit the forest");
+    forest_.theta = theta;
+  }
+
+  // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads. If it is to
+  // `remember`, prices stay those of the last call.
+  auto borrow(bool remember = false) {
     std::unique_ptr<Searcher> searcher;
     {
       const std::lock_guard lock(mutex_);
@@ -78,7 +85,7 @@ class Core {
       }
     }
     if (searcher) {
-      searcher->forget();
+      if (!remember) searcher->forget();
     } else {
       searcher = std::make_unique<Searcher>(forest_, table_.get());
     }
@@ -90,7 +97,7 @@ class Core {
   }
 
  private:
-  const Forest forest_;
+  Forest forest_;
   const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Searcher>> idle_;
@@ -117,8 +124,11 @@ std::unique_ptr<Core> make_forest(
   for (std::size_t n = 0; n < forest.nodes.size(); ++n) forest.nodes[n] = {feature(n), cut(n), left(n), right(n)};
   forest.scores = share(std::move(scores));
   forest.theta = copy(theta);
-  forest.vote = vote == "majority" ? Vote::majority : vote == "mean" ? Vote::mean : Vote::sum;
-  if (forest.vote != Vote::majority) forest.values = share(std::move(values));
+  forest.vote = vote == "majority" ? Vote::majority
+                : vote == "mean"   ? Vote::mean
+                : vote == "exact"  ? Vote::exact
+                                   : Vote::sum;
+  if (forest.vote == Vote::mean || forest.vote == Vote::sum) forest.values = share(std::move(values));
   if (forest.vote == Vote::sum)
     forest.sums = {start, cuts.value_or(std::vector<double>{}), divisor, single, softmax, cuts.has_value(), sigmoid, {},
                    {}};
@@ -150,7 +160,7 @@ struct Cancel {
 };
 
 // Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
-// ms.
+// ms, until there is one: Python tells of it once.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
@@ -165,7 +175,7 @@ class Stopper {
 
   bool operator()() {
     const auto now = Clock::now();
-    if (now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
+    if (interrupted_ || now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
     if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
       nb::gil_scoped_acquire gil;
@@ -239,7 +249,8 @@ Outcome decide_query(Core& core, const Arrays& arrays, bool stays, int label, st
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
     const Poll must_stop = [&] { return stopper(); };
     outcome = plain ? decide_plainly(forest, box, claim, must_stop)
-                    : core.borrow()->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
+                    : core.borrow(forest.vote == Vote::exact)
+                          ->decide(box, claim, home.value_or(box.first_point(forest)), must_stop);
   }
   if (stopper.interrupted()) throw nb::python_error();
   return outcome;
@@ -312,11 +323,12 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
 
 Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
                           const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                          const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness, double seconds,
-                          const Cancel* cancel) {
+                          const std::vector<Cell>& witness, const std::vector<std::uint8_t>& unasked, int effort,
+                          double seconds, const Cancel* cancel, const std::optional<Arrays>& free) {
   const Forest& forest = core.forest();
+  const Box freed = free ? make_box(forest, *free) : Box::full(forest);
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size() ||
-      unasked.size() != point.size() || witness.size() != point.size())
+      unasked.size() != point.size() || (!witness.empty() && witness.size() != point.size()))
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Change found;
@@ -324,7 +336,8 @@ Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
-    found = change_features(*searcher, forest, point, claim, order, start, unasked, witness, [&] { return stopper(); });
+    found = change_features(*searcher, forest, point, claim, freed, order, start, witness, {unasked, effort},
+                            [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
   return found;
@@ -396,7 +409,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("features", [](const Change& found) { return places(found.freed); })
       .def_ro("witness", &Change::witness)
       .def_ro("label", &Change::label)
-      .def_ro("minimal", &Change::minimal)
+      .def_ro("finished", &Change::finished)
       .def_ro("tally", &Change::tally);
   nb::class_<Inflation>(module, "Inflation")
       .def_prop_ro("low", [](const Inflation& found) { return found.box.low; })
@@ -408,6 +421,10 @@ NB_MODULE(_core, module) {
       .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
+      .def(
+          "totals", [](const Core& core, const std::vector<Cell>& point) { return core.forest().total_scores(point); },
+          "point"_a, "Sums of scores at a point, per class.")
+      .def("require", &Core::require, "theta"_a, "Ask for other leads from now on; not while a search runs.")
       .def("decide", &decide_query, "box"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a, "plain"_a,
            "Decide a claim over a box.")
       .def("prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
@@ -420,8 +437,9 @@ NB_MODULE(_core, module) {
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features that keep the label while the others stay in a box.")
-      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "unasked"_a,
-           "witness"_a, "seconds"_a, "cancel"_a.none(), "Subset-minimal features whose change violates the claim.")
+      .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
+           "unasked"_a, "effort"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
+           "Subset-minimal features whose change within a box violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "The widest box around one that keeps the label.");
   nb::class_<HittingSets>(module, "HittingSets")
@@ -430,7 +448,7 @@ NB_MODULE(_core, module) {
       .def("next", &next_hitting_set, "most"_a, "seconds"_a,
            "Whether so many features can hit all sets; None if the time is up.")
       .def_prop_ro("chosen", &HittingSets::chosen, "The features that `next` found.")
-      .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it.");
+      .def_prop_ro("excluded", &HittingSets::excluded, "The features that were tried before it, the first ones first.");
   module.def("make_forest", &make_forest, "n_cells"_a, "ordered"_a, "gapped"_a, "n_classes"_a, "roots"_a, "feature"_a,
              "cut"_a, "left"_a, "right"_a, "scores"_a, "theta"_a, "values"_a, "left_sets"_a, "clauses"_a, "exact"_a,
              "band"_a, "exponent"_a, "unit"_a, "vote"_a, "start"_a, "single"_a, "divisor"_a, "cuts"_a.none(),

@@ -21,16 +21,35 @@ bool violates_surely(const Forest& forest, Claim claim, const std::vector<Cell>&
 }  // namespace
 
 Change change_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
-                       const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                       const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness,
-                       const Poll& must_stop) {
+                       const Box& free, const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                       const std::vector<Cell>& witness, const Thrift& thrift, const Poll& must_stop) {
   Change result;
   result.freed = start;
   result.witness = witness;
-  result.label = forest.label(witness);
-  Box box = Box::full(forest);
+  Box box = free;
   for (int f = 0; f < forest.n_features; ++f)
     if (!start[f]) box.fix(forest, f, point[f]);
+
+  // Ask whether the claim holds in the box; a witness that says no is kept.
+  const auto ask = [&](const Poll& must_give_up) {
+    const auto began = std::chrono::steady_clock::now();
+    Outcome outcome = searcher.decide(box, claim, point, must_give_up);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    result.tally.count(outcome, seconds);
+    if (outcome.status == Status::stopped) ++result.tally.unknown;
+    if (outcome.status == Status::refuted) {
+      result.witness = std::move(outcome.witness);
+      result.label = outcome.label;
+    }
+    return outcome.status;
+  };
+  if (witness.empty()) {
+    const Status status = ask(must_stop);
+    result.finished = status != Status::stopped;
+    if (status != Status::refuted) return result;
+  } else {
+    result.label = forest.label(witness);
+  }
 
   // Whether the witness with a feature put back is one too. Sums closer than rounding would go unnoticed.
   const auto does_without = [&](std::int32_t f) {
@@ -44,6 +63,9 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
     return false;
   };
 
+  int steps = 0;
+  bool stopped = false;
+  const Poll must_give_up = [&] { return (stopped = must_stop()) || (thrift.effort > 0 && ++steps > thrift.effort); };
   for (const std::int32_t f : order) {
     if (!result.freed[f]) continue;
     box.fix(forest, f, point[f]);
@@ -52,30 +74,22 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
       result.freed[f] = 0;
       continue;
     }
-    if (unasked[f]) {
-      box.free(forest, f);
-      continue;
+    if (!thrift.unasked[f]) {
+      steps = 0;
+      if (ask(must_give_up) == Status::refuted) {
+        result.freed[f] = 0;
+        continue;
+      }
     }
-    const auto began = std::chrono::steady_clock::now();
-    Outcome outcome = searcher.decide(box, claim, point, must_stop);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    result.tally.count(outcome, seconds);
-    if (outcome.status == Status::refuted) {
-      result.freed[f] = 0;
-      result.witness = std::move(outcome.witness);
-      result.label = outcome.label;
-      continue;
-    }
-    box.free(forest, f);
-    if (outcome.status == Status::stopped) {
-      ++result.tally.unknown;
-      result.minimal = false;
-      for (int g = 0; g < forest.n_features; ++g) result.freed[g] = result.witness[g] != point[g];
-      return result;
+    box.take(forest, f, free);
+    if (stopped) {
+      result.finished = false;
+      break;
     }
   }
-  for (int g = 0; g < forest.n_features; ++g)  // a later witness may do without a feature that was not asked about
-    if (unasked[g] && result.witness[g] == point[g]) result.freed[g] = 0;
+  // A later witness may do without a feature that was not put back, for want of an answer.
+  for (int f = 0; f < forest.n_features; ++f)
+    if (result.witness[f] == point[f]) result.freed[f] = 0;
   return result;
 }
 

@@ -1,7 +1,10 @@
 // One subset-minimal contrastive explanation by canonical deletion: in the given order a feature is put back to the
-// instance's cell iff the others, free, still refute the claim. The last witness with the feature put back answers most
-// questions early; it never changes an answer. (A proof cannot: it needs the feature it was found for, which stays
-// free.) Features that are not worth a question are put back only where the last witness does without.
+// instance's cell iff the others still refute the claim, each in its cells of a given box, `free`. The last witness with
+// the feature put back answers most questions early; it never changes an answer. (A proof cannot: it needs the feature
+// it was found for, which stays free.)
+//
+// Where the set need not be minimal, features that are not worth a question are put back only where the last witness
+// does without, and a question about the others may be given up.
 #pragma once
 
 #include <vector>
@@ -13,17 +16,22 @@ namespace treeproof {
 
 struct Change {
   std::vector<std::uint8_t> freed;  // per feature
-  std::vector<Cell> witness;  // violates the claim, and differs from the instance in freed features only
+  std::vector<Cell> witness;  // violates the claim, and differs from the instance in freed features only; empty: none
   int label = 0;  // of the witness
-  bool minimal = true;  // in the features that are asked about; false: stopped, perhaps fewer would do
+  bool finished = true;  // false: stopped; perhaps fewer would do, or, without a witness, the claim does not hold
   Tally tally;
 };
 
-// `start` has the features that are free at first, and `witness` violates the claim within them. Those of `unasked` are
-// not worth a question.
+// Which features may be left free though fewer would do.
+struct Thrift {
+  std::vector<std::uint8_t> unasked;  // per feature: not worth a question
+  int effort = 0;  // steps of the bound after which any other question is given up; 0: never
+};
+
+// `start` has the features that are free at first. `witness` violates the claim within them; if it is empty, it is
+// looked for first. `free` contains the point.
 Change change_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
-                       const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
-                       const std::vector<std::uint8_t>& unasked, const std::vector<Cell>& witness,
-                       const Poll& must_stop);
+                       const Box& free, const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
+                       const std::vector<Cell>& witness, const Thrift& thrift, const Poll& must_stop);
 
 }  // namespace treeproof

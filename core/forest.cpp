@@ -217,6 +217,12 @@ std::vector<std::int64_t> Forest::total_scores(const std::vector<Cell>& point) c
 
 int Forest::label(const std::vector<Cell>& point) const {
   if (vote == Vote::majority) return first_maximum(total_scores(point));
+  if (vote == Vote::exact) {
+    const std::vector<std::int64_t> totals = total_scores(point);
+    for (int k = 1; k < n_classes; ++k)
+      if (totals[0] - totals[static_cast<std::size_t>(k)] < least(0, k)) return k;
+    return 0;
+  }
   const auto term = [&](std::size_t t) {
     return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
   };

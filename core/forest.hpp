@@ -16,7 +16,9 @@ namespace treeproof {
 using Cell = std::int32_t;
 using Word = std::uint64_t;
 
-enum class Vote { majority, mean, sum };
+// `exact`: scores alone decide. Class 0 wins iff it leads every other class by what `theta` says; whoever keeps it from
+// that has the label. So a point of class 0 satisfies several conditions on sums of integers at once.
+enum class Vote { majority, mean, sum, exact };
 
 // One node, packed: a walk touches one cache line for each. At leaves, all of it is -1. `cut` is the last cell that
 // goes left; of a gapped feature 2 * cells of numbers that go left + [missing values do]; of a feature of values the

@@ -27,6 +27,7 @@ void for_each_bit(const Word* words, std::size_t n_words, const Visit& visit) {
       visit(static_cast<std::int32_t>(w * 64) + std::countr_zero(rest));
 }
 
+bool has_bit(const std::vector<Word>& bits, std::int32_t i) { return bits[i / 64] >> (i % 64) & 1; }
 void set_bit(std::vector<Word>& bits, std::int32_t i) { bits[i / 64] |= Word{1} << (i % 64); }
 void clear_bit(std::vector<Word>& bits, std::int32_t i) { bits[i / 64] &= ~(Word{1} << (i % 64)); }
 
@@ -45,22 +46,24 @@ void HittingSets::add(const std::vector<std::int32_t>& features) {
   sizes_.push_back(static_cast<std::int32_t>(features.size()));
 }
 
-std::vector<std::int32_t> HittingSets::listed(const Bits& bits) const {
+std::vector<std::int32_t> HittingSets::chosen() const {
   std::vector<std::int32_t> features;
-  for_each_bit(bits.data(), n_words_, [&](std::int32_t f) { features.push_back(f); });
+  if (depth_ > 0)
+    for_each_bit(stack_[depth_ - 1].chosen.data(), n_words_, [&](std::int32_t f) { features.push_back(f); });
   return features;
 }
 
-std::vector<std::int32_t> HittingSets::chosen() const {
-  return depth_ == 0 ? std::vector<std::int32_t>{} : listed(stack_[depth_ - 1].chosen);
-}
-
 std::vector<std::int32_t> HittingSets::excluded() const {
-  Bits bits(n_words_, 0);
-  if (depth_ == 0) return {};
-  for (std::int32_t f = 0; f < n_features_; ++f) set_bit(bits, f);
-  for (std::size_t w = 0; w < n_words_; ++w) bits[w] &= ~(stack_[depth_ - 1].chosen[w] | stack_[depth_ - 1].allowed[w]);
-  return listed(bits);
+  std::vector<std::int32_t> features;
+  if (depth_ == 0) return features;
+  Bits listed = stack_[depth_ - 1].chosen;
+  for (std::size_t d = 0; d < depth_; ++d)
+    for (std::int32_t f = 0; f < n_features_; ++f) {
+      if (has_bit(stack_[d].chosen, f) || has_bit(stack_[d].allowed, f) || has_bit(listed, f)) continue;
+      features.push_back(f);
+      set_bit(listed, f);
+    }
+  return features;
 }
 
 void HittingSets::restart(int most) {
@@ -183,14 +186,17 @@ bool HittingSets::narrow(Frame& frame, bool& again) {
   degree_.assign(n_features_, 0);
   for (std::size_t i = 0; i < frame.open.size(); ++i)
     for_each_bit(&rest_[i * n_words_], n_words_, [&](std::int32_t f) { ++degree_[f]; });
-  sorted_ = degree_;
-  const auto last = sorted_.begin() + std::min<std::ptrdiff_t>(left, n_features_);
-  std::nth_element(sorted_.begin(), last - 1, sorted_.end(), std::greater<>());
-  if (std::accumulate(sorted_.begin(), last, std::size_t{0}) < frame.open.size()) return false;
+  highest_ = degree_;
+  const auto last = highest_.begin() + std::min<std::ptrdiff_t>(left, n_features_);
+  std::nth_element(highest_.begin(), last - 1, highest_.end(), std::greater<>());
+  if (std::accumulate(highest_.begin(), last, std::size_t{0}) < frame.open.size()) return false;
 
-  sorted_.resize(frame.open.size());
-  std::iota(sorted_.begin(), sorted_.end(), 0);
-  std::stable_sort(sorted_.begin(), sorted_.end(), [&](std::int32_t a, std::int32_t b) { return size_[a] < size_[b]; });
+  // Sets with fewer features first; of as many, those that were added first.
+  begin_.assign(n_features_ + 2, 0);
+  for (const std::int32_t size : size_) ++begin_[size + 1];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  sorted_.resize(size_.size());
+  for (std::size_t i = 0; i < size_.size(); ++i) sorted_[begin_[size_[i]]++] = static_cast<std::int32_t>(i);
   Bits taken(n_words_, 0);
   int disjoint = 0;
   for (const std::int32_t i : sorted_) {

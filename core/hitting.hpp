@@ -34,8 +34,8 @@ class HittingSets {
   // The features that `next` found, ascending.
   std::vector<std::int32_t> chosen() const;
 
-  // The features that the search had excluded when it found them. A further set within these would close more than this
-  // one place.
+  // The features that the search had excluded when it found them, those it excluded first at the front. A further set
+  // within these closes more than this one place, the more the earlier they were excluded.
   std::vector<std::int32_t> excluded() const;
 
  private:
@@ -55,7 +55,6 @@ class HittingSets {
   void catch_up(Frame& frame) const;
   Fate expand(Frame& frame);
   bool narrow(Frame& frame, bool& again);
-  std::vector<std::int32_t> listed(const Bits& bits) const;
   const Word* set(std::int32_t s) const { return &sets_[static_cast<std::size_t>(s) * n_words_]; }
   std::size_t n_sets() const { return sizes_.size(); }
 
@@ -67,7 +66,8 @@ class HittingSets {
   std::size_t depth_ = 0;  // frames in use; those above keep their buffers
   int most_ = -1;
   std::size_t n_at_start_ = 0;  // sets known when the search began
-  std::vector<std::int32_t> size_, degree_, sorted_;  // per open set; per feature; places of open sets by size
+  std::vector<std::int32_t> size_, sorted_, begin_;  // per open set; places of open sets by size; where a size begins
+  std::vector<std::int32_t> degree_, highest_;  // per feature: the open sets that have it; these numbers, partly sorted
   std::vector<Word> rest_;  // per open set: its allowed features
 };
 

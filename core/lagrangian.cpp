@@ -1,40 +1,39 @@
 #include "lagrangian.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace treeproof {
 namespace {
 
 constexpr std::int32_t kLargestMove = 1 << 26;
+constexpr int kRightBits = 16;  // right sides are counted in these bits of a number and beyond, left ones below
 
 }  // namespace
 
 void Lagrangian::start(const Residual& residual, const Box& box, const Prices& prices) {
   residual_ = &residual;
   box_ = &box;
-  const std::size_t n = residual.left.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
+  const std::size_t n = residual.nodes.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
+  const std::size_t n_constants = residual.constants.size();
+  largest_price_ = largest_price(residual.most_gates, largest_payments_);
   alpha_.resize(gates);
   beta_.resize(gates);
-  alpha_[0] = beta_[0] = 0;
-  for (std::size_t g = 1; g < gates; ++g) {
-    alpha_[g] = prices.alpha(residual.gate_origin[g]);
-    beta_[g] = prices.beta(residual.gate_origin[g]);
+  for (std::size_t g = 0; g < gates; ++g) {
+    alpha_[g] = std::min(prices.alpha(residual.gate_origin[g]), largest_price_);
+    beta_[g] = std::min(prices.beta(residual.gate_origin[g]), largest_price_);
   }
-  from_.resize(gates);
-  up_to_.resize(gates);
-  from_[0] = up_to_[0] = 0;
-  went_left_.resize(gates);
-  went_right_.resize(gates);
-  pay_left_.resize(n);
-  pay_right_.resize(n);
-  value_.resize(residual.constants.size() + n);
-  std::copy(residual.constants.begin(), residual.constants.end(), value_.begin());
-  point_value_.resize(value_.size());
-  std::copy(residual.constants.begin(), residual.constants.end(), point_value_.begin());
-  on_path_.resize(value_.size());
-  earn_left_.resize(slots);
-  earn_right_.resize(slots);
+  move_ = 0;
+  lower_alpha_.resize(gates);
+  lower_beta_.resize(gates);
+  alphas_.resize(gates + 1);
+  betas_.resize(gates + 1);
+  implied_.resize(gates + 1);
+  value_.resize(n_constants + n);
+  std::reverse_copy(residual.constants.begin(), residual.constants.end(), value_.begin());
+  lead_.resize(n);
+  turn_.resize(slots);
   slot_left_.resize(slots);
   disagreement_.assign(slots, 0);
   best_cell_.resize(residual.features.size());
@@ -43,42 +42,40 @@ void Lagrangian::start(const Residual& residual, const Box& box, const Prices& p
 
 std::int64_t Lagrangian::evaluate() {
   const Residual& r = *residual_;
-  const std::int32_t* const left = r.left.data();
-  const std::int32_t* const right = r.right.data();
-  const std::int32_t* const slot = r.gate_slot.data();
-  std::int32_t* const value = value_.data();
-  std::fill(earn_left_.begin(), earn_left_.end(), 0);
-  std::fill(earn_right_.begin(), earn_right_.end(), 0);
-  const std::int32_t n_constants = r.n_constants(), n_gates = r.n_gates(), largest = largest_payment_;
-  const std::int32_t *const gate = r.gate.data(), *const above = r.above.data(), *const below = r.below.data();
-  const std::int32_t* const chained = r.chained.data();
+  std::fill(turn_.begin(), turn_.end(), 0);
+  const std::int32_t n_gates = r.n_gates(), n_nodes = r.n_nodes(), largest = largest_price_, move = move_;
+  const std::int32_t *const slot = r.gate_slot.data(), *const lower_alpha = lower_alpha_.data(),
+                            *const lower_beta = lower_beta_.data();
   std::int32_t *const alpha = alpha_.data(), *const beta = beta_.data();
-  std::int32_t *const from = from_.data(), *const up_to = up_to_.data();
-  std::int32_t *const pay_left = pay_left_.data(), *const pay_right = pay_right_.data();
-  std::int64_t *const earn_left = earn_left_.data(), *const earn_right = earn_right_.data();
-  std::int32_t behind = 0, before = 0;  // what the chain's gates behind, before the one at hand cost
-  for (std::int32_t g = n_gates - 1; g > 0; --g) {
-    const std::int32_t price = std::min(alpha[g], largest - behind);
-    alpha[g] = price;
-    from[g] = behind + price;
-    behind = (behind + price) & chained[g];
-    earn_left[slot[g]] += price;
+  std::uint32_t *const alphas = alphas_.data(), *const betas = betas_.data();
+  std::int64_t* const turn = turn_.data();
+  std::int64_t to_left = 0, to_right = 0;
+  for (std::int32_t g = 0; g < n_gates; ++g) {
+    const std::int32_t a = std::clamp(alpha[g] - move * lower_alpha[g], 0, largest);
+    const std::int32_t b = std::clamp(beta[g] - move * lower_beta[g], 0, largest);
+    alpha[g] = a;
+    beta[g] = b;
+    alphas[g] = static_cast<std::uint32_t>(to_left);
+    betas[g] = static_cast<std::uint32_t>(to_right);
+    to_left += a;
+    to_right += b;
+    turn[slot[g]] += b - a;
   }
-  for (std::int32_t g = 1; g < n_gates; ++g) {
-    before &= chained[g];
-    const std::int32_t price = std::min(beta[g], largest - before);
-    beta[g] = price;
-    before += price;
-    up_to[g] = before;
-    earn_right[slot[g]] += price;
+  alphas[n_gates] = static_cast<std::uint32_t>(to_left);
+  betas[n_gates] = static_cast<std::uint32_t>(to_right);
+  move_ = 0;
+  const Residual::Fork* const nodes = r.nodes.data();
+  std::int32_t *const value = value_.data() + r.n_constants(), *const lead = lead_.data();
+  for (std::int32_t n = 0; n < n_nodes; ++n) {
+    const Residual::Fork& fork = nodes[n];
+    const std::int32_t by_left =
+        value[fork.left] - static_cast<std::int32_t>(alphas[fork.left_end] - alphas[fork.gate]);
+    const std::int32_t by_right =
+        value[fork.right] - static_cast<std::int32_t>(betas[fork.gate + 1] - betas[fork.right_begin]);
+    lead[n] = by_left - by_right;
+    value[n] = std::max(by_left, by_right);
   }
-  for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
-    const std::int32_t to_left = from[gate[n]] - from[above[n]], to_right = up_to[gate[n]] - up_to[below[n]];
-    pay_left[n] = to_left;
-    pay_right[n] = to_right;
-    value[n_constants + n] = std::max(value[left[n]] - to_left, value[right[n]] - to_right);
-  }
-  bound_ = r.offset;
+  bound_ = r.offset + to_left;  // who goes left everywhere earns all alphas; the features add what is better
   for (const std::int32_t root : r.roots) bound_ += value[root];
   evaluate_features();
   return bound_;
@@ -86,62 +83,65 @@ std::int64_t Lagrangian::evaluate() {
 
 void Lagrangian::evaluate_features() {
   const Residual& r = *residual_;
+  const std::int64_t* const turn = turn_.data();
+  std::uint8_t* const slot_left = slot_left_.data();
+  std::int64_t bound = bound_;
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
     if (forest_.ordered[f]) {
       // The first cells go left at every split; behind a split a cell earns for going right there instead.
-      std::int64_t all_left = 0, more = 0, most = 0;
+      std::int64_t more = 0, most = 0;
       std::int32_t past = begin;  // the best cells lie behind the splits before `past`
       for (std::int32_t s = begin; s < end; ++s) {
-        all_left += earn_left_[s];
-        more += earn_right_[s] - earn_left_[s];
+        more += turn[s];
         past = more > most ? s + 1 : past;
         most = std::max(more, most);
       }
-      const std::int64_t best = all_left + most;
-      best_earning_[i] = best;
+      best_earning_[i] = most;
       best_cell_[i] = past == begin ? box_->low[f] : r.slot_cut[past - 1] + 1;
-      for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = s >= past;
+      for (std::int32_t s = begin; s < end; ++s) slot_left[s] = s >= past;
     } else if (forest_.gapped[f]) {
       evaluate_gapped(i);
     } else {
-      best_earning_[i] = -1;
+      bool any = false;
       for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w) {
         for (Word rest = box_->sets[w]; rest != 0; rest &= rest - 1) {
           const Cell cell = static_cast<Cell>((w - forest_.words_begin[f]) * 64) + std::countr_zero(rest);
           std::int64_t earning = 0;
           for (std::int32_t s = begin; s < end; ++s)
-            earning += forest_.goes_left(r.slot_node[s], cell) ? earn_left_[s] : earn_right_[s];
-          if (earning > best_earning_[i]) {
+            if (!forest_.goes_left(r.slot_node[s], cell)) earning += turn[s];
+          if (!any || earning > best_earning_[i]) {
             best_earning_[i] = earning;
             best_cell_[i] = cell;
+            any = true;
           }
         }
       }
-      for (std::int32_t s = begin; s < end; ++s) slot_left_[s] = forest_.goes_left(r.slot_node[s], best_cell_[i]);
+      for (std::int32_t s = begin; s < end; ++s) slot_left[s] = forest_.goes_left(r.slot_node[s], best_cell_[i]);
     }
-    bound_ += best_earning_[i];
+    bound += best_earning_[i];
   }
+  bound_ = bound;
 }
 
 // Numbers earn along their order, as the cells of an ordered feature do; missing values are one candidate more.
 void Lagrangian::evaluate_gapped(std::size_t i) {
   const Residual& r = *residual_;
   const std::int32_t f = r.features[i], begin = r.slot_begin[i], end = r.slot_begin[i + 1];
-  best_earning_[i] = -1;
-  if (box_->missing[f]) {
+  bool any = box_->missing[f];
+  if (any) {
     best_earning_[i] = missing_earning(i);
     best_cell_[i] = forest_.missing_cell(f);
   }
   std::int64_t earning = 0;
-  for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
   for (std::int32_t position = begin; position <= end; ++position) {
-    if (position > begin) earning += earn_right_[position - 1] - earn_left_[position - 1];
-    if (earning <= best_earning_[i]) continue;
+    if (position > begin) earning += turn_[position - 1];
+    if (any && earning <= best_earning_[i]) continue;
     const Residual::Stretch cells = r.stretch(*box_, i, position);
     if (cells.empty()) continue;
     best_earning_[i] = earning;
     best_cell_[i] = cells.first;
+    any = true;
   }
   const bool missing = best_cell_[i] == forest_.missing_cell(f);
   for (std::int32_t s = begin; s < end; ++s)
@@ -152,7 +152,7 @@ void Lagrangian::evaluate_gapped(std::size_t i) {
 std::int64_t Lagrangian::missing_earning(std::size_t i) const {
   std::int64_t earning = 0;
   for (std::int32_t s = residual_->slot_begin[i]; s < residual_->slot_begin[i + 1]; ++s)
-    earning += Forest::missing_left(residual_->slot_cut[s]) ? earn_left_[s] : earn_right_[s];
+    if (!Forest::missing_left(residual_->slot_cut[s])) earning += turn_[s];
   return earning;
 }
 
@@ -160,16 +160,14 @@ bool Lagrangian::closes(std::int64_t target, std::int64_t exact_target) {
   if (bound_ < target) return true;
   const Residual& r = *residual_;
   if (bound_ >= exact_target || r.offset_inexact) return false;
-  // paid_[n]: the bound if the tree of n must go through n, less the best value below n.
-  const std::int32_t n_constants = r.n_constants();
-  paid_.resize(value_.size());
-  for (const std::int32_t root : r.roots) paid_[root] = bound_ - value_[root];
-  for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
-    const std::int64_t here = paid_[n_constants + n];
-    for (const auto& [child, price] : {std::pair(r.left[n], pay_left_[n]), std::pair(r.right[n], pay_right_[n])}) {
-      if (child >= n_constants) {
-        paid_[child] = here - price;
-      } else if (r.inexact[child] && here - price + value_[child] >= target) {
+  through_.resize(r.nodes.size());
+  for (const std::int32_t root : r.roots) through_[root] = bound_;
+  for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
+    for (const auto& [child, loss] : {std::pair(r.nodes[n].left, -lead_[n]), std::pair(r.nodes[n].right, lead_[n])}) {
+      const std::int64_t there = through_[n] - std::max(loss, 0);
+      if (child >= 0) {
+        through_[child] = there;
+      } else if (r.inexact[~child] && there >= target) {
         return false;
       }
     }
@@ -177,16 +175,17 @@ bool Lagrangian::closes(std::int64_t target, std::int64_t exact_target) {
   return true;
 }
 
-std::int64_t Lagrangian::value_of_best_cells() {
+std::int64_t Lagrangian::value_of_best_cells() const {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
-  std::int32_t* const value = point_value_.data();
-  for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
-    const std::int32_t by_left = value[r.left[n]], by_right = value[r.right[n]];
-    value[n_constants + n] = slot_left_[r.slot[n]] ? by_left : by_right;
-  }
+  const Residual::Fork* const nodes = r.nodes.data();
+  const std::uint8_t* const slot_left = slot_left_.data();
   std::int64_t sum = r.offset;
-  for (const std::int32_t root : r.roots) sum += value[root];
+  for (std::int32_t at : r.roots) {
+    do {
+      at = slot_left[nodes[at].slot] ? nodes[at].left : nodes[at].right;
+    } while (at >= 0);
+    sum += r.constants[~at];
+  }
   return sum;
 }
 
@@ -197,54 +196,42 @@ void Lagrangian::place_best_cells(std::vector<Cell>& point) const {
 // Which way paths go is unpredictable, so the loops below compute with flags instead of branching on them.
 bool Lagrangian::step(std::int64_t target, double scale) {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants(), n_nodes = r.n_nodes(), n_gates = r.n_gates();
+  const std::int32_t n_gates = r.n_gates();
   // Bytes may alias everything, so pointers to vectors are read once.
-  std::uint8_t* const on_path = on_path_.data();
   const std::uint8_t* const slot_left = slot_left_.data();
-  const std::int32_t *const left = r.left.data(), *const right = r.right.data(), *const slot = r.slot.data();
-  const std::int32_t *const gate = r.gate.data(), *const gate_slot = r.gate_slot.data();
-  const std::int32_t *const chained = r.chained.data(), *const value = value_.data();
-  const std::int32_t *const pay_left = pay_left_.data(), *const pay_right = pay_right_.data();
-  std::int32_t *const went_left = went_left_.data(), *const went_right = went_right_.data();
-  std::int32_t *const alpha = alpha_.data(), *const beta = beta_.data(), *const disagreement = disagreement_.data();
-  for (const std::int32_t root : r.roots) on_path[root] = 1;
-  std::fill(went_left, went_left + n_gates, 0);
-  std::fill(went_right, went_right + n_gates, 0);
-  for (std::int32_t n = 0; n < n_nodes; ++n) {
-    const std::int32_t cell_left = slot_left[slot[n]];
-    const std::int32_t by_left = value[left[n]] - pay_left[n], by_right = value[right[n]] - pay_right[n];
-    const std::int32_t path_left = by_left + cell_left > by_right;  // where both are as good, agree with the cell
-    const std::int32_t on = on_path[n_constants + n];
-    const std::int32_t on_left = on & path_left, on_right = on & ~path_left;
-    on_path[left[n]] = static_cast<std::uint8_t>(on_left);
-    on_path[right[n]] = static_cast<std::uint8_t>(on_right);
-    went_left[gate[n]] |= on_left;
-    went_right[gate[n]] |= on_right;
-    disagreement[slot[n]] += on & (path_left ^ cell_left);
+  const Residual::Fork* const nodes = r.nodes.data();
+  const std::int32_t *const slot = r.gate_slot.data(), *const lead = lead_.data(), *const alpha = alpha_.data(),
+                            *const beta = beta_.data();
+  std::int32_t *const implied = implied_.data(), *const disagreement = disagreement_.data();
+  std::int32_t *const lower_alpha = lower_alpha_.data(), *const lower_beta = lower_beta_.data();
+  // Where the sides begin and end that the best paths imply; sums of these tell them for each gate.
+  for (std::int32_t at : r.roots) {
+    do {
+      const Residual::Fork& fork = nodes[at];
+      const std::int32_t cell_left = slot_left[fork.slot];
+      const bool path_left = lead[at] + cell_left > 0;  // where both sides are as good, agree with the cell
+      const std::int32_t count = path_left ? 1 : 1 << kRightBits;
+      implied[path_left ? fork.gate : fork.right_begin] += count;
+      implied[path_left ? fork.left_end : fork.gate + 1] -= count;
+      disagreement[fork.slot] += static_cast<std::int32_t>(path_left) ^ cell_left;
+      at = path_left ? fork.left : fork.right;
+    } while (at >= 0);
   }
   // The subgradient of alpha_g is [the feature's cell goes left] - [the path implies left], of beta_g likewise. A price
   // of 0 cannot fall.
-  std::int32_t length = 0, behind = 0, before = 0;
-  for (std::int32_t g = n_gates - 1; g > 0; --g) {
-    const std::int32_t implied = went_right[g] | behind;
-    behind = implied & chained[g];
-    const std::int32_t goes = 1 - slot_left[gate_slot[g]];
-    went_right[g] = (goes & ((beta[g] > 0) | implied)) - implied;
-    length += went_right[g] != 0;
+  std::int32_t length = 0, sides = 0;
+  for (std::int32_t g = 0; g < n_gates; ++g) {
+    sides += implied[g];
+    implied[g] = 0;
+    const std::int32_t left = sides & 1, right = sides >> kRightBits, cell_left = slot_left[slot[g]];
+    lower_alpha[g] = (cell_left & ((alpha[g] > 0) | left)) - left;
+    lower_beta[g] = ((1 - cell_left) & ((beta[g] > 0) | right)) - right;
+    length += (lower_alpha[g] & 1) + (lower_beta[g] & 1);
   }
-  for (std::int32_t g = 1; g < n_gates; ++g) {
-    before = went_left[g] | (before & chained[g]);
-    const std::int32_t goes = slot_left[gate_slot[g]];
-    went_left[g] = (goes & ((alpha[g] > 0) | before)) - before;
-    length += went_left[g] != 0;
-  }
+  implied[n_gates] = 0;
   if (length == 0) return false;
   const double exact = scale * static_cast<double>(bound_ - target) / length;
-  const std::int32_t move = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
-  for (std::int32_t g = 1; g < n_gates; ++g) {
-    alpha[g] = std::max(alpha[g] - move * went_left[g], 0);
-    beta[g] = std::max(beta[g] - move * went_right[g], 0);
-  }
+  move_ = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
   return true;
 }
 
@@ -256,11 +243,12 @@ void Lagrangian::keep_prices() {
 void Lagrangian::restore_prices() {
   alpha_.swap(best_alpha_);
   beta_.swap(best_beta_);
+  move_ = 0;
 }
 
 std::vector<std::int32_t> Lagrangian::nonzero_prices() const {
   std::vector<std::int32_t> entries;
-  for (std::size_t g = 1; g < alpha_.size(); ++g)
+  for (std::size_t g = 0; g < alpha_.size(); ++g)
     if (alpha_[g] != 0 || beta_[g] != 0)
       entries.insert(entries.end(), {forest_.gate_node[residual_->gate_origin[g]], alpha_[g], beta_[g]});
   return entries;
@@ -284,19 +272,11 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     if (forest_.ordered[f]) {
       // Intervals between splits, from the low end and from the high end, that lose more than the slack.
       std::int64_t earning = 0;
-      for (std::int32_t s = begin; s < end; ++s) earning += earn_left_[s];
       std::int32_t first = begin;
-      while (best_earning_[i] - earning > slack) {
-        earning += earn_right_[first] - earn_left_[first];
-        ++first;
-      }
-      std::int64_t from_end = 0;
-      for (std::int32_t s = begin; s < end; ++s) from_end += earn_right_[s];
+      for (; best_earning_[i] - earning > slack; ++first) earning += turn_[first];
+      earning = std::accumulate(turn_.begin() + begin, turn_.begin() + end, std::int64_t{0});
       std::int32_t last = end;
-      while (best_earning_[i] - from_end > slack) {
-        --last;
-        from_end += earn_left_[last] - earn_right_[last];
-      }
+      while (best_earning_[i] - earning > slack) earning -= turn_[--last];
       if (first > begin) {
         const Cell low = r.slot_cut[first - 1] + 1;
         Box part = box;
@@ -317,20 +297,17 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
       const Cell low = box.low[f], high = box.high[f];
       Cell first = low, last = high;  // of the numbers that stay
       if (box.has_numbers(f)) {
-        std::int64_t earning = 0, from_end = 0;
-        for (std::int32_t s = begin; s < end; ++s) {
-          earning += earn_left_[s];
-          from_end += earn_right_[s];
-        }
+        std::int64_t earning = 0;
         std::int32_t at = begin;
         for (; at <= end; ++at) {
-          if (at > begin) earning += earn_right_[at - 1] - earn_left_[at - 1];
+          if (at > begin) earning += turn_[at - 1];
           if (best_earning_[i] - earning <= slack && !r.stretch(box, i, at).empty()) break;
         }
         first = at > end ? high + 1 : r.stretch(box, i, at).first;
+        earning = std::accumulate(turn_.begin() + begin, turn_.begin() + end, std::int64_t{0});
         for (at = end; first <= high; --at) {
-          if (at < end) from_end += earn_left_[at] - earn_right_[at];
-          if (best_earning_[i] - from_end <= slack && !r.stretch(box, i, at).empty()) break;
+          if (at < end) earning -= turn_[at];
+          if (best_earning_[i] - earning <= slack && !r.stretch(box, i, at).empty()) break;
         }
         if (first <= high) last = r.stretch(box, i, at).last;
       }
@@ -363,7 +340,7 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
           const Cell cell = static_cast<Cell>((w - forest_.words_begin[f]) * 64) + bit;
           std::int64_t earning = 0;
           for (std::int32_t s = begin; s < end; ++s)
-            earning += forest_.goes_left(r.slot_node[s], cell) ? earn_left_[s] : earn_right_[s];
+            if (!forest_.goes_left(r.slot_node[s], cell)) earning += turn_[s];
           if (best_earning_[i] - earning > slack) {
             box.sets[w] &= ~(Word{1} << bit);
             some = true;
@@ -378,13 +355,10 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
     }
   }
   empty = false;
-  const std::int32_t n_constants = r.n_constants();
   for (const std::int32_t root : r.roots) {
     if (empty) break;
-    const std::int32_t n = root - n_constants, node = r.origin[n];
-    const std::int32_t best = value_[root];
-    const bool no_left = best - (value_[r.left[n]] - pay_left_[n]) > slack;
-    const bool no_right = best - (value_[r.right[n]] - pay_right_[n]) > slack;
+    const std::int32_t node = r.nodes[root].origin;
+    const bool no_left = -lead_[root] > slack, no_right = lead_[root] > slack;
     if (!no_left && !no_right) continue;
     // The roots' boxes are the box itself, so the split may have been decided by a cut made just above.
     const Side side = box.side(forest_, node);
@@ -422,7 +396,7 @@ std::int32_t Lagrangian::branch(Side& side) const {
 }
 
 void Lagrangian::save(Prices& prices) const {
-  for (std::size_t g = 1; g < alpha_.size(); ++g) prices.set(residual_->gate_origin[g], alpha_[g], beta_[g]);
+  for (std::size_t g = 0; g < alpha_.size(); ++g) prices.set(residual_->gate_origin[g], alpha_[g], beta_[g]);
 }
 
 }  // namespace treeproof

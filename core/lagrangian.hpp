@@ -12,9 +12,9 @@
 // Prices are lowered and raised by a projected subgradient with Polyak steps; any prices give a proof.
 //
 // Along a chain of gates (see Residual) a leaf whose path last went left at g pays the alphas from g to the end of the
-// chain, and one whose path last went right there the betas up to g. So going left at a node costs the difference of
-// two sums, those from its own gate and from the gate above it, and a pass takes time linear in nodes and gates. Gates
-// of other features are paid for at their own nodes only, which is less than is due, and so a bound as well.
+// chain, and one whose path last went right there the betas up to g. So what going left or right at a node costs is the
+// difference of two sums over all gates before one, and a pass takes time linear in nodes and gates. Gates of other
+// features are paid for at their own nodes only, which is less than is due, and so a bound as well.
 #pragma once
 
 #include <algorithm>
@@ -47,19 +47,24 @@ class Prices {
   std::uint32_t now_ = 1;
 };
 
-// If no side of a feature costs a tree more than this, the payments on a path of so many nodes do not exceed 2^29, so
-// that values fit 32 bits.
-inline std::int32_t largest_payment(int depth) { return std::min(1 << 24, (1 << 29) / depth); }
+// The payments on a path do not exceed this, so that values fit 32 bits.
+constexpr std::int32_t kLargestPayments = 1 << 29;
+
+// So it is if no price exceeds this, for a path pays for each gate of its tree once at most.
+inline std::int32_t largest_price(std::int32_t n_gates, std::int32_t largest_payments = kLargestPayments) {
+  return std::min(1 << 24, largest_payments / std::max(n_gates, 1));
+}
 
 class Lagrangian {
  public:
-  Lagrangian(const Forest& forest, std::int32_t largest_payment) : forest_(forest), largest_payment_(largest_payment) {}
+  explicit Lagrangian(const Forest& forest, std::int32_t largest_payments = kLargestPayments)
+      : forest_(forest), largest_payments_(largest_payments) {}
 
-  // Start on a residual forest over `box`, with the prices kept for its gates' origins.
+  // Start on a residual forest over `box`, with the prices kept for its gates' origins, lowered to the largest allowed.
   void start(const Residual& residual, const Box& box, const Prices& prices);
 
-  // Recompute the bound, every tree's best path and every feature's best cell, for the current prices; these are
-  // lowered first where a payment would be too large.
+  // Move the prices as the last step says, and recompute the bound, what every split is worth to its tree, and every
+  // feature's best cell.
   std::int64_t evaluate();
 
   // Whether the bound just evaluated closes the box: it is below `target`; or it is below `exact_target`, and below
@@ -67,10 +72,10 @@ class Lagrangian {
   bool closes(std::int64_t target, std::int64_t exact_target);
 
   // Value of the point made of the features' best cells; `place` puts these cells into a point.
-  std::int64_t value_of_best_cells();
+  std::int64_t value_of_best_cells() const;
   void place_best_cells(std::vector<Cell>& point) const;
 
-  // Move the prices towards a bound of `target`; `scale` shrinks the step. False if no price can move.
+  // Find out how to move the prices towards a bound of `target`; `scale` shrinks the step. False if no price can move.
   bool step(std::int64_t target, double scale);
 
   void keep_prices();  // remember the current prices as the best
@@ -98,22 +103,23 @@ class Lagrangian {
   std::int64_t missing_earning(std::size_t i) const;
 
   const Forest& forest_;
-  const std::int32_t largest_payment_;
+  const std::int32_t largest_payments_;
   const Residual* residual_ = nullptr;
   const Box* box_ = nullptr;
+  std::int32_t largest_price_ = 0;
   std::int64_t bound_ = 0;
   std::vector<std::int32_t> alpha_, beta_, best_alpha_, best_beta_;  // per gate
-  std::vector<std::int32_t> from_, up_to_;  // per gate: alphas from it to the end of its chain, betas up to it
-  std::vector<std::int32_t> pay_left_, pay_right_;  // per node: what going there costs
-  std::vector<std::int32_t> value_;  // per constant and node: best value below, payments deducted
-  std::vector<std::int32_t> point_value_;  // likewise, for the point of the features' best cells
-  std::vector<std::int64_t> paid_;
-  std::vector<std::int32_t> went_left_, went_right_;  // per gate: the best path of its tree implies this side
-  std::vector<std::uint8_t> on_path_;  // per value index: lies on its tree's best path
-  std::vector<std::int64_t> earn_left_, earn_right_;  // per slot: what a cell earns that goes left, right
+  std::int32_t move_ = 0;  // by how much the next evaluation lowers prices, times what follows
+  std::vector<std::int32_t> lower_alpha_, lower_beta_;  // per gate: 1, 0 or -1
+  std::vector<std::uint32_t> alphas_, betas_;  // per gate and behind the last: those before it, modulo 2^32
+  std::vector<std::int32_t> value_;  // per constant, the last one first, and node: best value below, payments deducted
+  std::vector<std::int32_t> lead_;  // per node: by how much its left side is worth more than its right side
+  std::vector<std::int64_t> through_;  // per node: the bound if its tree's path must lead there
+  std::vector<std::int32_t> implied_;  // per gate and behind the last: all 0 but within a step
+  std::vector<std::int64_t> turn_;  // per slot: what a cell earns more that goes right than one that goes left
   std::vector<std::uint8_t> slot_left_;  // per slot: the feature's best cell goes left
   std::vector<Cell> best_cell_;  // per feature of the residual
-  std::vector<std::int64_t> best_earning_;  // per feature of the residual
+  std::vector<std::int64_t> best_earning_;  // per feature of the residual: above that of going left at all splits
   std::vector<std::int32_t> disagreement_;  // per slot: steps at which a best path took the other side
 };
 

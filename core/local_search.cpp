@@ -47,14 +47,12 @@ void LocalSearch::place(std::vector<Cell>& point) const {
 
 std::int64_t LocalSearch::value_here() const {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
   std::int64_t sum = r.offset;
   for (std::int32_t at : r.roots) {
-    while (at >= n_constants) {
-      const std::int32_t n = at - n_constants;
-      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
+    while (at >= 0) {
+      at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
     }
-    sum += r.constants[at];
+    sum += r.constants[~at];
   }
   return sum;
 }
@@ -63,25 +61,24 @@ std::int64_t LocalSearch::value_here() const {
 // feature adds, and missing_gain_.
 void LocalSearch::value_changes() {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
   std::fill(gain_.begin(), gain_.end(), 0);
   std::fill(missing_gain_.begin(), missing_gain_.end(), 0);
   for (const std::int32_t root : r.roots) {
     std::int32_t at = root;
-    while (at >= n_constants) {
-      const std::int32_t n = at - n_constants;
-      at = slot_left_[r.slot[n]] ? r.left[n] : r.right[n];
+    while (at >= 0) {
+      at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
     }
-    const std::int64_t base = r.constants[at];
-    for (at = root; at >= n_constants;) {  // positions that still follow the path: all, at the root
-      const std::int32_t i = feature_of_slot_[r.slot[at - n_constants]];
+    const std::int64_t base = r.constants[~at];
+    for (at = root; at >= 0;) {  // positions that still follow the path: all, at the root
+      const std::int32_t i = feature_of_slot_[r.nodes[at].slot];
       low_[i] = r.slot_begin[i];
       high_[i] = r.slot_begin[i + 1];
       missing_stays_[i] = forest_.gapped[r.features[i]] && position_[i] >= 0;
-      at = slot_left_[r.slot[at - n_constants]] ? r.left[at - n_constants] : r.right[at - n_constants];
+      at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
     }
-    for (at = root; at >= n_constants;) {
-      const std::int32_t n = at - n_constants, s = r.slot[n];
+    for (at = root; at >= 0;) {
+      const Residual::Fork& fork = r.nodes[at];
+      const std::int32_t s = fork.slot;
       const auto i = static_cast<std::size_t>(feature_of_slot_[s]);
       if (missing_stays_[i] && Forest::missing_left(r.slot_cut[s]) != static_cast<bool>(slot_left_[s])) {
         missing_gain_[i] += value_if_missing(at, i) - base;
@@ -90,16 +87,16 @@ void LocalSearch::value_changes() {
       const bool has_order = forest_.ordered[r.features[i]] || forest_.gapped[r.features[i]];
       if (slot_left_[s]) {
         if (has_order) {
-          deviate(r.right[n], i, std::max(low_[i], s + 1), high_[i], base);
+          deviate(fork.right, i, std::max(low_[i], s + 1), high_[i], base);
           high_[i] = std::min(high_[i], s);
         }
-        at = r.left[n];
+        at = fork.left;
       } else {
         if (has_order) {
-          deviate(r.left[n], i, low_[i], std::min(high_[i], s), base);
+          deviate(fork.left, i, low_[i], std::min(high_[i], s), base);
           low_[i] = std::max(low_[i], s + 1);
         }
-        at = r.right[n];
+        at = fork.right;
       }
     }
   }
@@ -108,35 +105,35 @@ void LocalSearch::value_changes() {
 // Positions low..high of feature i reach the value index `at`, all else as it is.
 void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high, std::int64_t base) {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
   while (low <= high) {
-    if (at < n_constants) {
-      const std::int64_t change = r.constants[at] - base;
+    if (at < 0) {
+      const std::int64_t change = r.constants[~at] - base;
       gain_[low + i] += change;
       if (high < r.slot_begin[i + 1]) gain_[high + i + 1] -= change;  // else it would be the next feature's place
       return;
     }
-    const std::int32_t n = at - n_constants, s = r.slot[n];
+    const Residual::Fork& fork = r.nodes[at];
+    const std::int32_t s = fork.slot;
     if (static_cast<std::size_t>(feature_of_slot_[s]) != i) {
-      at = slot_left_[s] ? r.left[n] : r.right[n];
+      at = slot_left_[s] ? fork.left : fork.right;
       continue;
     }
-    deviate(r.left[n], i, low, std::min(high, s), base);
+    deviate(fork.left, i, low, std::min(high, s), base);
     low = std::max(low, s + 1);
-    at = r.right[n];
+    at = fork.right;
   }
 }
 
 // What the tree below the value index `at` is worth if the i-th feature is missing, all else as it is.
 std::int64_t LocalSearch::value_if_missing(std::int32_t at, std::size_t i) const {
   const Residual& r = *residual_;
-  const std::int32_t n_constants = r.n_constants();
-  while (at >= n_constants) {
-    const std::int32_t n = at - n_constants, s = r.slot[n];
+  while (at >= 0) {
+    const Residual::Fork& fork = r.nodes[at];
+    const std::int32_t s = fork.slot;
     const bool own = static_cast<std::size_t>(feature_of_slot_[s]) == i;
-    at = (own ? Forest::missing_left(r.slot_cut[s]) : static_cast<bool>(slot_left_[s])) ? r.left[n] : r.right[n];
+    at = (own ? Forest::missing_left(r.slot_cut[s]) : static_cast<bool>(slot_left_[s])) ? fork.left : fork.right;
   }
-  return r.constants[at];
+  return r.constants[~at];
 }
 
 std::int64_t LocalSearch::run(std::int64_t target, int patience) {

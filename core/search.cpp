@@ -38,7 +38,7 @@ constexpr int kLocalPatience = 10;
 Searcher::Searcher(const Forest& forest, const Table* table)
     : forest_(forest),
       table_(table),
-      largest_payment_(largest_payment(forest.depth)),
+      outliner_(forest),
       builder_(forest),
       local_(forest),
       rival_rank_(forest.n_classes, 0) {}
@@ -59,8 +59,10 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     return std::move(outcome_);
   }
   if (table_ != nullptr && recorder == nullptr) return table_->decide(box, claim, home);
+  outliner_.follow(outline_, box);
+  outliner_.mark(outline_, restricted_, outcome_.used);
   if (claim.kind == ClaimKind::stays) {
-    const std::vector<int> rivals = possible_rivals(box, claim.label, recorder != nullptr);
+    const std::vector<int> rivals = possible_rivals(claim.label, recorder != nullptr);
     for (int k = 0; recorder != nullptr && k < forest_.n_classes; ++k) {
       if (k == claim.label || std::find(rivals.begin(), rivals.end(), k) != rivals.end()) continue;
       recorder->rival(k);  // the naive bound, one without prices, excludes it
@@ -83,49 +85,46 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   return std::move(outcome_);
 }
 
-// Call `visit` with every leaf of a tree that the box reaches, and note whose restriction decided on the way.
-template <typename Visit>
-void Searcher::for_each_leaf(const Box& box, std::int32_t root, const Visit& visit) {
-  stack_.assign(1, root);
-  while (!stack_.empty()) {
-    std::int32_t node = descend(forest_, box, stack_.back(), restricted_, outcome_.used);
-    stack_.pop_back();
-    for (; forest_.nodes[node].feature >= 0;
-         node = descend(forest_, box, forest_.nodes[node].left, restricted_, outcome_.used))
-      stack_.push_back(forest_.nodes[node].right);
-    visit(node);
-  }
-}
-
-// Rivals that the naive bound does not exclude, the most promising first, from one walk over the box; `all` classes, as
-// a proof has them, or those that matter.
-std::vector<int> Searcher::possible_rivals(const Box& box, int label, bool all) {
+// Rivals that the naive bound does not exclude, the most promising first; of `all` classes, as a proof has them, or of
+// those that matter.
+std::vector<int> Searcher::possible_rivals(int label, bool all) {
   const int n_classes = forest_.n_classes;
   if (n_classes == 2) return {1 - label};  // its residual forest is needed anyway, and bounds it as well
   std::vector<int> rivals;
   for (int k = 0; k < n_classes; ++k)
     if (k != label && (all || forest_.are_rivals(k, label))) rivals.push_back(k);
   std::vector<std::int64_t> upper(n_classes, 0);
-  if (forest_.vote == Vote::majority && n_classes <= 64) {
+  if (!forest_.leaf_class.empty()) {
     // Per tree only the set of classes it can vote for matters.
-    for (const std::int32_t root : forest_.roots) {
-      Word votes = 0;
-      for_each_leaf(box, root, [&](std::int32_t leaf) { votes |= Word{1} << forest_.leaf_class[leaf]; });
-      const Word own = Word{1} << label;
+    const Word own = Word{1} << label;
+    for (const Word votes : outline_.votes) {
       const std::int64_t otherwise = votes == own ? -1 : 0;
       for (std::int64_t& sum : upper) sum += otherwise;
       for (Word rest = votes & ~own; rest != 0; rest &= rest - 1) ++upper[std::countr_zero(rest)];
     }
   } else {
-    std::vector<std::int64_t> most(n_classes);
-    for (const std::int32_t root : forest_.roots) {
-      for (const int k : rivals) most[k] = std::numeric_limits<std::int64_t>::min();
-      for_each_leaf(box, root, [&](std::int32_t leaf) {
-        const std::int64_t* score = forest_.scores_of(leaf);
-        for (const int k : rivals) most[k] = std::max(most[k], score[k] - score[label]);
-      });
+    // Per tree, kept until it is walked again: the most that it can give a class more than the label.
+    most_.resize(outline_.trees.size() * static_cast<std::size_t>(n_classes));
+    const std::uint64_t known = label == most_label_ ? most_when_ : 0;
+    for (std::size_t t = 0; t < outline_.trees.size(); ++t) {
+      std::int64_t* const most = &most_[t * static_cast<std::size_t>(n_classes)];
+      if (outline_.walked[t] > known) {
+        std::fill_n(most, n_classes, std::numeric_limits<std::int64_t>::min());
+        const auto meet = [&](std::int32_t at) {
+          if (at >= 0) return;
+          const std::int64_t* score = forest_.scores_of(~at);
+          for (int k = 0; k < n_classes; ++k) most[k] = std::max(most[k], score[k] - score[label]);
+        };
+        meet(outline_.trees[t].root);
+        for (const Outline::Fork& fork : outline_.trees[t].growth->forks) {
+          meet(fork.left);
+          meet(fork.right);
+        }
+      }
       for (const int k : rivals) upper[k] += most[k];
     }
+    most_label_ = label;
+    most_when_ = outline_.now;
   }
   std::erase_if(rivals, [&](int k) { return upper[k] < forest_.least(k, label) - forest_.band; });
   std::stable_sort(rivals.begin(), rivals.end(), [&](int a, int b) {
@@ -146,7 +145,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
     Pair pair{};
     bool closed = false;
-    if (!choose_pair(box, pairs, here, pair, closed)) return closed || decide_exactly(box, pairs);
+    if (!choose_pair(box, pairs, depth, pair, closed)) return closed || decide_exactly(box, pairs);
     std::int64_t target = forest_.scale.target(forest_, pair);
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
@@ -171,9 +170,16 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
 
 // The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left,
 // or one is lost (then `closed`).
-bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed) {
+bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen,
+                           bool& closed) {
+  Level& level = this->level(depth);
+  outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
+                   outcome_.used);
   const auto build = [&](Pair pair) {
-    builder_.build(level.residual, box, pair, forest_.scale, restricted_, outcome_.used);
+    builder_.build(level.residual, level.outline, pair, forest_.scale);
+    // A bound takes the best of the values that the box allows, and so relies on the others being excluded.
+    for (const std::int32_t f : level.residual.features)
+      if (!forest_.ordered[f]) outcome_.used[f] |= restricted_[f];
   };
   if (pairs.size() == 1) {
     chosen = pairs[0];
@@ -356,7 +362,7 @@ void Searcher::forget() {
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, Lagrangian(forest_, largest_payment_)});
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, Lagrangian(forest_)});
   return *levels_[depth];
 }
 

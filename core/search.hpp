@@ -31,16 +31,15 @@ class Searcher {
 
  private:
   struct Level {  // buffers of one depth of the search
+    Outline outline;
     Residual residual;
     Lagrangian lagrangian;
   };
 
-  template <typename Visit>
-  void for_each_leaf(const Box& box, std::int32_t root, const Visit& visit);
-  std::vector<int> possible_rivals(const Box& box, int label, bool all);
+  std::vector<int> possible_rivals(int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
-  bool choose_pair(const Box& box, const std::vector<Pair>& pairs, Level& level, Pair& chosen, bool& closed);
+  bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen, bool& closed);
   bool refutes(std::vector<Cell> point);
   bool is_certain(const std::vector<Cell>& point) const;
   bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
@@ -52,13 +51,16 @@ class Searcher {
 
   const Forest& forest_;
   const Table* table_;
-  std::int32_t largest_payment_;
+  Outliner outliner_;
+  Outline outline_;  // of the last query's box
   ResidualBuilder builder_;
   LocalSearch local_;
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
-  std::vector<std::int32_t> stack_;
   std::vector<Cell> last_witness_;  // empty: none yet
+  std::vector<std::int64_t> most_;  // per tree and class: see possible_rivals
+  int most_label_ = -1;  // of which label
+  std::uint64_t most_when_ = 0;  // of which walk of the outline
   std::vector<int> rival_rank_;  // rivals that refuted lately come first
 
   // The query at hand.

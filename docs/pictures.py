@@ -200,6 +200,7 @@ def draw(folder: Path) -> None:
     explainer = tp.Explainer(RandomForestClassifier(10, random_state=0, max_depth=3).fit(X, y))
     save(explainer.enumerate(X.iloc[0], kind="both").plot(), folder, "matrix")
     save(explainer.attribution(X.iloc[0]).plot(), folder, "attribution")
+    save(explainer.rules(X, at_most=2).plot(), folder, "rules")
     save(explainer.relevance(X.iloc[0]).plot(), folder, "relevance")
     save(explainer.audit(X, protected=["alcohol", "proline"]).plot(), folder, "audit")
     save(explainer.batch(X).plot(values=True), folder, "swarm")

@@ -26,7 +26,7 @@ inline std::uint64_t seed_of_case = 0;
 
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
-                scaled_values = 0, outliers = 0, residuals = 0;
+                scaled_values = 0, outliers = 0, outlines = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
@@ -46,6 +46,7 @@ inline struct Counts {
         {"labels", labels},
         {"boxes", boxes},
         {"scaled values", scaled_values},
+        {"outlines of queries", outlines},
         {"scales that cut values off", outliers},
         {"residual forests", residuals},
         {"bands narrower than the forest's", narrow_bands},
@@ -196,6 +197,14 @@ struct Contest {
   std::vector<std::int64_t> values;  // per point inside
 };
 
+// What makes residual forests, one after the other; the outlines are those of a query and of boxes within its box.
+struct Workshop {
+  explicit Workshop(const Forest& forest) : outliner(forest), builder(forest) {}
+  Outliner outliner;
+  Outline outline, inner[2];
+  ResidualBuilder builder;
+};
+
 // The twin of Prices: those of a gate are at the node that stands for it, and 0 at others.
 struct PlainPrices {
   std::vector<std::int32_t> alpha, beta;  // per node of the forest
@@ -233,14 +242,18 @@ bool all_exact(const Case& c, std::size_t x);
 void check_scale(Random& random, const Case& c);
 void regression_target_beyond_all_scores(std::int64_t one);
 
+// test_outline.cpp
+void check_outline(const Case& c, const Outline& outline, const Box& box, const std::vector<std::size_t>& inside);
+
 // test_residual.cpp
 struct Walk;
 std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr);
-void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& contest);
+Residual residual_of(const Case& c, const Box& box, Pair pair);
+void build(Random& random, const Case& c, Workshop& workshop, Contest& contest);
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);
-void check_largest_payment();
+void check_largest_prices();
 void check_prices_settle_a_contradiction();
 
 // test_local_search.cpp

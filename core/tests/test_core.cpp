@@ -19,11 +19,11 @@ namespace {
 
 void check_layers(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
-  ResidualBuilder builder(c.forest);
+  Workshop workshop(c.forest);
   LocalSearch search(c.forest);
   Contest contest;
   for (int i = 0; i < 3; ++i) {
-    build(random, c, builder, contest);
+    build(random, c, workshop, contest);
     check_lagrangian(random, c, contest);
     check_local_search(random, c, search, contest);
   }
@@ -80,7 +80,7 @@ int run(int argc, char** argv) {
   regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided
   check_no_trees();
   check_edge_of_the_band();
-  check_largest_payment();
+  check_largest_prices();
   check_a_witness_ends_the_search();
   check_tally();
   check_deletion_remembers();

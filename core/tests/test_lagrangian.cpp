@@ -7,7 +7,7 @@ namespace treeproof::testing {
 // What a cell earns at all gates of its feature.
 std::int64_t earning(const Case& c, const Residual& r, std::size_t f, Cell cell, const PlainPrices& prices) {
   std::int64_t sum = 0;
-  for (std::int32_t g = 1; g < r.n_gates(); ++g) {
+  for (std::int32_t g = 0; g < r.n_gates(); ++g) {
     const std::int32_t node = c.forest.gate_node[r.gate_origin[g]];
     if (c.twins[node]->feature == static_cast<int>(f))
       sum += c.twins[node]->goes_left[cell] ? prices.alpha[node] : prices.beta[node];
@@ -35,14 +35,14 @@ std::int64_t paid(const Case& c, const Contest& contest, const Turns& turns, con
   const auto tree_of = [&](std::int32_t gate) {
     return std::upper_bound(c.forest.gate_begin.begin(), c.forest.gate_begin.end(), gate);
   };
-  for (std::int32_t g = 1; g < r.n_gates(); ++g) {
+  for (std::int32_t g = 0; g < r.n_gates(); ++g) {
     const std::int32_t node = c.forest.gate_node[r.gate_origin[g]];
     const auto [f, cut, ignored_left, ignored_right] = c.forest.nodes[node];
     const bool chained = c.forest.ordered[f] || (c.forest.gapped[f] && !contest.box.missing[f]);
     bool goes_left = false, goes_right = false;
     for (const auto [n, left] : turns) {
-      const Node& turn = c.forest.nodes[r.origin[n]];
-      if (turn.feature != f || tree_of(c.forest.gate[r.origin[n]]) != tree_of(r.gate_origin[g])) continue;
+      const Node& turn = c.forest.nodes[r.nodes[n].origin];
+      if (turn.feature != f || tree_of(c.forest.gate[r.nodes[n].origin]) != tree_of(r.gate_origin[g])) continue;
       if (!chained && turn.cut != cut) continue;
       goes_left = goes_left || (left && turn.cut <= cut);
       goes_right = goes_right || (!left && turn.cut >= cut);
@@ -57,10 +57,18 @@ std::int64_t paid(const Case& c, const Contest& contest, const Turns& turns, con
 std::int64_t best_path(const Case& c, const Contest& contest, std::int32_t at, const PlainPrices& prices,
                        const Turns& turns = {}) {
   const Residual& r = contest.residual;
-  if (at < r.n_constants()) return r.constants[at] - paid(c, contest, turns, prices);
-  const std::int32_t n = at - r.n_constants();
-  return std::max(best_path(c, contest, r.left[n], prices, then(turns, n, true)),
-                  best_path(c, contest, r.right[n], prices, then(turns, n, false)));
+  if (at < 0) return r.constants[~at] - paid(c, contest, turns, prices);
+  return std::max(best_path(c, contest, r.nodes[at].left, prices, then(turns, at, true)),
+                  best_path(c, contest, r.nodes[at].right, prices, then(turns, at, false)));
+}
+
+// The most that a path to a leaf below pays.
+std::int64_t most_paid(const Case& c, const Contest& contest, std::int32_t at, const PlainPrices& prices,
+                       const Turns& turns = {}) {
+  const Residual& r = contest.residual;
+  if (at < 0) return paid(c, contest, turns, prices);
+  return std::max(most_paid(c, contest, r.nodes[at].left, prices, then(turns, at, true)),
+                  most_paid(c, contest, r.nodes[at].right, prices, then(turns, at, false)));
 }
 
 // The bound by its definition.
@@ -81,11 +89,9 @@ std::int64_t bound_of(const Case& c, const Contest& contest, const PlainPrices& 
 bool inexact_below(const Case& c, const Contest& contest, std::int32_t at, std::int64_t others, std::int64_t target,
                    const PlainPrices& prices, const Turns& turns = {}) {
   const Residual& r = contest.residual;
-  if (at < r.n_constants())
-    return !r.inexact[at] || others + r.constants[at] - paid(c, contest, turns, prices) < target;
-  const std::int32_t n = at - r.n_constants();
-  return inexact_below(c, contest, r.left[n], others, target, prices, then(turns, n, true)) &&
-         inexact_below(c, contest, r.right[n], others, target, prices, then(turns, n, false));
+  if (at < 0) return !r.inexact[~at] || others + r.constants[~at] - paid(c, contest, turns, prices) < target;
+  return inexact_below(c, contest, r.nodes[at].left, others, target, prices, then(turns, at, true)) &&
+         inexact_below(c, contest, r.nodes[at].right, others, target, prices, then(turns, at, false));
 }
 
 void check_closes(const Case& c, const Contest& contest, Lagrangian& lagrangian, std::int64_t bound,
@@ -121,12 +127,12 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
   if (empty) return;
   bool forced = false;  // at some root the best path of one side costs more than the target allows
   for (const std::int32_t root : r.roots) {
-    const std::int32_t n = root - r.n_constants(), node = r.origin[n];
+    const Residual::Fork& fork = r.nodes[root];
     const std::int64_t without = bound - best_path(c, contest, root, prices);
-    const bool no_left = without + best_path(c, contest, r.left[n], prices, {{n, true}}) < target;
-    const bool no_right = without + best_path(c, contest, r.right[n], prices, {{n, false}}) < target;
+    const bool no_left = without + best_path(c, contest, fork.left, prices, {{root, true}}) < target;
+    const bool no_right = without + best_path(c, contest, fork.right, prices, {{root, false}}) < target;
     forced = forced || no_left || no_right;
-    CHECK((!no_left && !no_right) || box.side(c.forest, node) == (no_left ? Side::right : Side::left),
+    CHECK((!no_left && !no_right) || box.side(c.forest, fork.origin) == (no_left ? Side::right : Side::left),
           "a side of a root that costs too much is cut off");
   }
   for (std::size_t f = 0; f < left.size(); ++f) {
@@ -152,12 +158,13 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
 
 void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   const Residual& r = contest.residual;
-  const std::int32_t largest = random.chance(25) ? random.between(1, 1 << 12) : largest_payment(c.forest.depth);
-  Lagrangian lagrangian(c.forest, largest);
+  const std::int32_t payments = random.chance(25) ? random.between(1, 1 << 12) : kLargestPayments;
+  const std::int32_t largest = largest_price(r.most_gates, payments);
+  Lagrangian lagrangian(c.forest, payments);
   PlainPrices prices(c);
-  const bool too_large = random.chance(25);  // perhaps: in a sum
+  const bool too_large = random.chance(25);
   if (random.chance(60)) {
-    const std::int32_t limit = too_large ? largest : largest / static_cast<std::int32_t>(c.twins.size());
+    const std::int32_t limit = too_large ? 2 * largest : largest;
     const std::int32_t most = random.chance(50) ? limit : std::min(limit, 1 << random.between(1, 20));
     for (const std::int32_t n : c.forest.gate_node) {
       prices.alpha[n] = random.chance(50) ? random.between(0, most) : 0;
@@ -195,9 +202,10 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
       CHECK(i > 0 || (prices.alpha[n] <= before.alpha[n] && prices.beta[n] <= before.beta[n]),
             "prices at the start are only lowered");
     }
-    for (std::int32_t n = 0; n < r.n_nodes(); ++n)
-      for (const bool left : {true, false})
-        CHECK(paid(c, contest, {{n, left}}, prices) <= largest, "payments keep their limit");
+    for (const std::int32_t gate : r.gate_origin)
+      CHECK(kept_prices.alpha(gate) <= largest && kept_prices.beta(gate) <= largest, "prices keep their limit");
+    for (const std::int32_t root : r.roots)
+      CHECK(most_paid(c, contest, root, prices) <= payments, "payments on a path keep their limit");
     ++counts.bounds;
 
     Point point = random_point(random, contest.allowed);
@@ -227,7 +235,9 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
       kept = bound;
       any_kept = true;
     }
-    const std::int64_t aim = random.chance(50) ? best : bound - random.between(0, 1 << 20);
+    const std::int64_t aim = random.chance(50)   ? best
+                             : random.chance(80) ? bound - random.between(0, 1 << 20)
+                                                 : bound - (std::int64_t{1} << 50);
     if (!lagrangian.step(aim, random.chance(50) ? 2.0 : 1.0 / random.between(1, 50))) {
       lagrangian.save(kept_prices);
       CHECK(PlainPrices(c, kept_prices) == prices, "a step that cannot move leaves the prices");
@@ -237,10 +247,54 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   }
 }
 
-void check_largest_payment() {
-  for (const int depth : {1, 2, 31, 32, 33, 100, 5000, 1 << 20}) {
-    CHECK(largest_payment(depth) > 0 && largest_payment(depth) <= 1 << 24, "payments have a limit");
-    CHECK(std::int64_t{depth} * largest_payment(depth) <= 1 << 29, "the payments on a path fit 32 bits at the limit");
+// A tree that splits one feature after each of its first `n` cells, on one path; leaves vote for one class and the
+// other in turn.
+Model comb(int n) {
+  Model model;
+  model.n_classes = 2;
+  model.n_cells = {n + 1};
+  model.ordered = {1};
+  Tree tree;
+  for (int cut = 0; cut < n; ++cut) {
+    Tree split = stump(0, std::vector<bool>(static_cast<std::size_t>(n + 1)), cut % 2, 1 - cut % 2);
+    std::fill_n(split[0].goes_left.begin(), cut + 1, true);
+    split[0].left = 2 * cut + 1;
+    split[0].right = 2 * cut + 2;
+    if (!tree.empty()) tree.pop_back();
+    tree.insert(tree.end(), split.begin(), split.end());
+  }
+  model.trees = {tree};
+  return model;
+}
+
+// At the largest prices, the payments on a path and the values of all nodes fit 32 bits, also where a path pays for
+// every gate of its tree; and so do prices after the largest move.
+void check_largest_prices() {
+  for (const std::int32_t n : {0, 1, 2, 31, 32, 33, 5000, 1 << 20}) {
+    CHECK(largest_price(n) > 0 && largest_price(n) <= 1 << 24, "prices have a limit");
+    CHECK(std::int64_t{n} * largest_price(n) <= 1 << 29, "the payments on a path fit 32 bits at the limit");
+  }
+  for (const int n : {1, 31, 32, 33, 700}) {
+    const Case c(comb(n));
+    const Box box = Box::full(c.forest);
+    const Residual residual = residual_of(c, box, {0, 1});
+    CHECK(residual.most_gates == n, "every split of the comb is a gate");
+    Prices prices(c.forest.gate_node.size());
+    for (std::int32_t gate = 0; gate < n; ++gate) prices.set(gate, 1 << 30, 1 << 30);
+    Lagrangian lagrangian(c.forest);
+    lagrangian.start(residual, box, prices);
+    const std::int64_t best = 1 << Scale::kBits;
+    CHECK(lagrangian.evaluate() == best, "every path pays what every cell earns: the largest price of each gate");
+    CHECK(!lagrangian.step(-(std::int64_t{1} << 50), 2.0), "there the bound is attained");
+    for (std::int32_t gate = 0; gate < n; ++gate) prices.set(gate, 0, gate % 2 == 0 ? 1 << 30 : 0);
+    lagrangian.start(residual, box, prices);
+    for (int i = 0; i < 20; ++i) {
+      CHECK(lagrangian.evaluate() >= best, "no value exceeds its type");
+      if (!lagrangian.step(-(std::int64_t{1} << 50), 2.0)) break;
+    }
+    lagrangian.save(prices);
+    for (std::int32_t gate = 0; gate < n; ++gate)
+      CHECK(prices.alpha(gate) <= largest_price(n) && prices.beta(gate) <= largest_price(n), "a move keeps the limit");
   }
 }
 
@@ -254,10 +308,8 @@ void check_prices_settle_a_contradiction() {
     model.trees = {stump(0, {true, false}, 1, 0), stump(0, {true, false}, 0, 1)};
     const Case c(std::move(model));
     const Box box = Box::full(c.forest);
-    Residual residual;
-    Flags used(1, 0);
-    ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0}, used);
-    Lagrangian lagrangian(c.forest, 1 << 24);
+    const Residual residual = residual_of(c, box, {0, 1});
+    Lagrangian lagrangian(c.forest);
     lagrangian.start(residual, box, Prices(c.forest.gate_node.size()));
     const std::int64_t naive = lagrangian.evaluate();
     CHECK(naive == 2 << Scale::kBits, "without prices the bound is the naive one");

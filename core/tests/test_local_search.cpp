@@ -52,9 +52,7 @@ void regression_gain_of_the_next_feature() {
   model.trees = {stump(0, {true, false}, 0, 1), stump(1, {true, false}, 1, 0)};
   const Case c(std::move(model));
   const Box box = Box::full(c.forest);
-  Residual residual;
-  Flags used(2, 0);
-  ResidualBuilder(c.forest).build(residual, box, {0, 1}, c.forest.scale, {0, 0}, used);
+  const Residual residual = residual_of(c, box, {0, 1});
   LocalSearch search(c.forest);
   Point point{0, 1};
   search.start(residual, box, point);

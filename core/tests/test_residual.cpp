@@ -1,4 +1,6 @@
 // What a box leaves undecided: the same value at every point, in the shape that is promised.
+#include <iterator>
+
 #include "../residual.hpp"
 #include "../scale.hpp"
 #include "checks.hpp"
@@ -16,26 +18,23 @@ std::int64_t residual_value(const Case& c, const Residual& r, const Point& point
   std::int64_t sum = r.offset;
   if (walk != nullptr) walk->inexact = r.offset_inexact;
   for (std::int32_t at : r.roots) {
-    while (at >= r.n_constants()) {
-      const std::int32_t n = at - r.n_constants();
-      const TwinNode& twin = *c.twins[r.origin[n]];
+    while (at >= 0) {
+      const TwinNode& twin = *c.twins[r.nodes[at].origin];
       const bool left = twin.goes_left[point[twin.feature]];
-      if (walk != nullptr) (left ? walk->went_left : walk->went_right)[n] = 1;
-      at = left ? r.left[n] : r.right[n];
+      if (walk != nullptr) (left ? walk->went_left : walk->went_right)[at] = 1;
+      at = left ? r.nodes[at].left : r.nodes[at].right;
     }
-    sum += r.constants[at];
-    if (walk != nullptr) walk->inexact = walk->inexact || r.inexact[at];
+    sum += r.constants[~at];
+    if (walk != nullptr) walk->inexact = walk->inexact || r.inexact[~at];
   }
   return sum;
 }
 
 void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
-  const std::int32_t n_constants = r.n_constants(), all = n_constants + r.n_nodes();
   for (std::int32_t n = 0; n < r.n_nodes(); ++n)
-    for (const std::int32_t child : {r.left[n], r.right[n]})
-      CHECK(child >= 0 && child < all && (child < n_constants || child > n_constants + n),
-            "children are constants or later nodes");
-  for (const std::int32_t root : r.roots) CHECK(root >= n_constants && root < all, "a tree that is left has a node");
+    for (const std::int32_t child : {r.nodes[n].left, r.nodes[n].right})
+      CHECK(child < n && ~child < r.n_constants(), "children are constants or earlier nodes");
+  for (const std::int32_t root : r.roots) CHECK(root >= 0 && root < r.n_nodes(), "a tree that is left has a node");
   CHECK(r.slot_begin.size() == r.features.size() + 1 &&
             r.slot_begin.back() == static_cast<std::int32_t>(r.slot_node.size()),
         "slot_begin has one entry more than features");
@@ -55,30 +54,83 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
     }
   }
   for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
-    const TwinNode &own = *c.twins[r.origin[n]], &shared = *c.twins[r.slot_node[r.slot[n]]];
+    const Residual::Fork& fork = r.nodes[n];
+    const TwinNode &own = *c.twins[fork.origin], &shared = *c.twins[r.slot_node[fork.slot]];
     CHECK(own.feature == shared.feature && own.goes_left == shared.goes_left, "nodes of one slot make the same split");
-    const std::int32_t gate = r.gate[n];
-    CHECK(gate > 0 && gate < r.n_gates() && r.gate_slot[gate] == r.slot[n], "a node has the gate of its split");
-    CHECK(r.gate_origin[gate] == c.forest.gate[r.origin[n]], "and of its tree");
+    const std::int32_t gate = fork.gate;
+    CHECK(gate >= 0 && gate < r.n_gates() && r.gate_slot[gate] == fork.slot, "a node has the gate of its split");
+    CHECK(r.gate_origin[gate] == c.forest.gate[fork.origin], "and of its tree");
+    CHECK(0 <= fork.right_begin && fork.right_begin <= gate && gate < fork.left_end && fork.left_end <= r.n_gates(),
+          "what a side implies begins and ends at its gate");
   }
-  for (std::int32_t g = 2; g < r.n_gates(); ++g)
+  for (std::int32_t g = 1; g < r.n_gates(); ++g)
     CHECK(r.gate_origin[g - 1] < r.gate_origin[g], "gates ascend, each of them once");
+  std::int32_t most = 0;
+  for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
+    most = std::max(most, static_cast<std::int32_t>(
+                              std::count_if(r.gate_origin.begin(), r.gate_origin.end(), [&](std::int32_t gate) {
+                                return c.forest.gate_begin[t] <= gate && gate < c.forest.gate_begin[t + 1];
+                              })));
+  CHECK(r.most_gates == most, "the most gates of a tree are known");
 }
 
-void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& contest) {
-  contest.allowed = random_box(random, c, random.between(20, 90));
-  contest.box = box_of(c, contest.allowed);
+// A box that differs from the one before in some features.
+Allowed changed(Random& random, const Case& c, const Allowed& before) {
+  Allowed allowed = random_box(random, c, random.between(20, 90));
+  for (std::size_t f = 0; f < before.size(); ++f)
+    if (random.chance(60)) allowed[f] = before[f];
+  return allowed;
+}
+
+// A box within another.
+Allowed inside_of(Random& random, const Case& c, const Allowed& around) {
+  Allowed allowed = random_box(random, c, random.between(20, 90));
+  for (std::size_t f = 0; f < around.size(); ++f) {
+    std::vector<Cell> both;
+    std::set_intersection(allowed[f].begin(), allowed[f].end(), around[f].begin(), around[f].end(),
+                          std::back_inserter(both));
+    if (both.empty() || random.chance(50)) both = around[f];
+    allowed[f] = both;
+  }
+  return allowed;
+}
+
+Residual residual_of(const Case& c, const Box& box, Pair pair) {
+  Outliner outliner(c.forest);
+  Outline outline;
+  outliner.follow(outline, box);
+  Residual residual;
+  ResidualBuilder(c.forest).build(residual, outline, pair, c.forest.scale);
+  return residual;
+}
+
+void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
+  contest.allowed = changed(random, c, contest.allowed);
   contest.pair = random_pair(random, c);
   const Flags restricted = restricted_of(c, contest.allowed);
   Flags used(restricted.size(), 0);
   const Residual& r = contest.residual;
-  builder.build(contest.residual, contest.box, contest.pair, c.forest.scale, restricted, used);
+  workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
+  workshop.outliner.mark(workshop.outline, restricted, used);
+  check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
+  const Outline* outline = &workshop.outline;
+  for (Outline& inner : workshop.inner) {
+    if (random.chance(50)) break;
+    contest.allowed = inside_of(random, c, contest.allowed);
+    workshop.outliner.follow(inner, box_of(c, contest.allowed), *outline, restricted, used);
+    check_outline(c, inner, box_of(c, contest.allowed), c.inside(contest.allowed));
+    outline = &inner;
+  }
+  contest.box = box_of(c, contest.allowed);
+  workshop.builder.build(contest.residual, *outline, contest.pair, c.forest.scale);
+  for (const std::int32_t f : r.features)
+    if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);
   CHECK(is_subset(used, restricted), "only restrictions can be used");
   const int shift = c.forest.scale.shift();
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
-  Walk walk{Flags(r.left.size()), Flags(r.left.size())};
+  Walk walk{Flags(r.nodes.size()), Flags(r.nodes.size())};
   const bool some_inexact = c.model.band > 0 && std::any_of(contest.inside.begin(), contest.inside.end(),
                                                             [&](std::size_t x) { return !all_exact(c, x); });
   for (const std::size_t x : contest.inside) {
@@ -91,9 +143,11 @@ void build(Random& random, const Case& c, ResidualBuilder& builder, Contest& con
               (value >= c.forest.scale.exact_target(c.forest, contest.pair) && cuts_off(c)),
           "the residual forest is worth at least the exact difference, or more than it takes to win");
   }
-  for (std::size_t n = 0; n < r.left.size(); ++n)
+  for (std::size_t n = 0; n < r.nodes.size(); ++n)
     CHECK(walk.went_left[n] && walk.went_right[n], "every node that is left goes both ways in the box");
-  for (const std::size_t x : c.inside(relaxed(c, contest.allowed, used)))
+  Flags needed = used;  // what was restricted since then, the caller knows
+  for (std::size_t f = 0; f < needed.size(); ++f) needed[f] |= !restricted[f];
+  for (const std::size_t x : c.inside(relaxed(c, contest.allowed, needed)))
     CHECK(residual_value(c, r, c.points[x]) == scaled_sum(c, x, contest.pair),
           "restrictions that were not used do not change the residual forest");
   ++counts.residuals;

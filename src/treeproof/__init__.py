@@ -43,12 +43,19 @@ from treeproof.questions.changes import Changed
 from treeproof.questions.compare import ComparedRow, Comparison, compare
 from treeproof.questions.contrastive import Contrastive, Contrastives
 from treeproof.questions.coverage import Coverage
+from treeproof.questions.differ import Difference, Gap, differ
+from treeproof.questions.effect import Effect, Independence
 from treeproof.questions.enumerate import Enumeration
+from treeproof.questions.everywhere import Input
+from treeproof.questions.extremes import End, Extremes
 from treeproof.questions.holds import Verdict
+from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
+from treeproof.questions.prove import Statement
 from treeproof.questions.relevance import FeatureRelevance, Relevance
 from treeproof.questions.review import Repair, Review
 from treeproof.questions.robustness import Robustness
+from treeproof.questions.rules import Rule, Rules
 from treeproof.show import plots
 from treeproof.show.report.report import Report, report
 from treeproof.show.report.rows import ReportedRow
@@ -78,17 +85,26 @@ __all__ = [
     "Contrastive",
     "Contrastives",
     "Coverage",
+    "Difference",
+    "Effect",
+    "End",
     "Enumeration",
     "Explainer",
+    "Extremes",
     "FeatureRelevance",
     "Forest",
     "ForestFormatError",
+    "Gap",
     "Group",
     "ImportMismatchError",
+    "Independence",
+    "Input",
     "InputError",
     "InternalError",
     "MajorityForestClassifier",
     "MissingExtraError",
+    "Monotone",
+    "Monotonicity",
     "MostGeneral",
     "Named",
     "NotFittedError",
@@ -99,7 +115,10 @@ __all__ = [
     "ReportedRow",
     "Review",
     "Robustness",
+    "Rule",
+    "Rules",
     "Space",
+    "Statement",
     "Statistics",
     "TreeproofError",
     "UnsafeFileError",
@@ -109,6 +128,7 @@ __all__ = [
     "build_forest",
     "check",
     "compare",
+    "differ",
     "examples",
     "import_model",
     "isin",

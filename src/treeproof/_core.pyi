@@ -45,7 +45,7 @@ class Change:
     features: list[int]
     witness: list[int]
     label: int
-    minimal: bool
+    finished: bool
     tally: Tally
 
 class Inflation:
@@ -66,6 +66,8 @@ class HittingSets:
 
 class Forest:
     def label(self, point: list[int]) -> int: ...
+    def totals(self, point: list[int]) -> list[int]: ...
+    def require(self, theta: list[int]) -> None: ...
     def decide(
         self,
         box: _Box,
@@ -112,10 +114,12 @@ class Forest:
         label: int,
         order: list[int],
         start: list[int],
-        unasked: list[int],
         witness: list[int],
+        unasked: list[int],
+        effort: int,
         seconds: float,
         cancel: Cancel | None,
+        free: _Box | None = None,
     ) -> Change: ...
     def inflate(
         self,

@@ -50,6 +50,7 @@ cuts the box in two by one feature. A leaf is closed by one of four reasons:
 from __future__ import annotations
 
 import argparse
+import decimal
 import gzip
 import hashlib
 import io
@@ -60,8 +61,8 @@ import struct
 import sys
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -352,33 +353,29 @@ class Model:
         self.step = Fraction(1)
         if self.vote == "majority":
             return
-        if self.members:
-            return self._bound_members()
-        largest, most_terms = Fraction(0), 0  # of a sum: its size at most, and how many numbers but 0 are added
-        for k, start in enumerate(self.start):
-            terms = [max(abs(values[k]) for values in self.values[root:end]) for root, end in self.trees]
-            largest = max(largest, sum((Fraction(term) for term in terms if term), Fraction(abs(start))))
-            most_terms = max(most_terms, sum(map(bool, terms)))
-        bits, most = UNIT[self.adds], max(Fraction(1), Fraction(self.divisor))
-        least = min(Fraction(1), Fraction(self.divisor))
+        bits = UNIT[self.adds]
+        least, most = min(Fraction(1), Fraction(self.divisor)), max(Fraction(1), Fraction(self.divisor))
+        bounds = [self._bound_sum(k) for k in range(len(self.start))]
+        largest = max(size for size, _ in bounds)
         # Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
         # division makes two different sums equal.
-        if largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32 and not self.softmax and not self.sigmoid:
+        plain = not self.softmax and not self.sigmoid and not self.members
+        if plain and largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32:
             finest = max(value.as_integer_ratio()[1] for values in [self.start, *leaves] for value in values)
             places = finest.bit_length() - 1
             if largest * finest <= 2 ** (bits - 3) and places <= (100 if self.adds == "float32" else 900):
                 self.step = Fraction(1, finest)
                 return
-        self.pure = False
-        if 2 * largest > Fraction(LARGEST[self.adds]) * least or 8 * len(self.roots) > 2**bits:
-            self.error = None  # sums may overflow: none is trusted
-            return
-        # n additions move a sum by at most about n u M, a division by u more; 4 (n + 1) u M covers two sums. After a
-        # division, a softmax needs the room that `decide` explains.
-        self.error = 4 * (most_terms + 1) * largest / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
-        self.error += most * 16 / 2**bits if self.softmax else 0
-        if self.sigmoid is not None:
-            self._add_sigmoid(largest)
+        self.pure, self.error = False, None
+        if any(error is None for _, error in bounds):
+            return require(not self.members, "The sums of members may overflow.")
+        worst = max(error or Fraction(0) for _, error in bounds)
+        if 2 * (largest + worst) <= Fraction(LARGEST[self.adds]) * least:
+            # Two sums, and the division of all; after that, a softmax needs the room that `decide` explains.
+            self.error = 2 * worst + 2 * (largest + worst) / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
+            self.error += most * 16 / 2**bits if self.softmax else 0
+            if self.sigmoid is not None:
+                self._add_sigmoid(largest)
 
     def _add_sigmoid(self, largest: Fraction) -> None:
         """Add to `error` what sigmoids need, or set it to None.
@@ -401,47 +398,41 @@ class Model:
             exponential = 2 ** max(0, math.ceil(high * 13 / 9))  # exp(t) < 2**(13 t / 9)
             self.error += (5 * (1 + exponential) + 2 * size + 10) / 2**53 / times
 
-    def _bound_members(self) -> None:
-        """Set `error` where members are rounded on their own, from the inside out; no sum is exact.
+    def _bound_sum(self, k: int) -> tuple[Fraction, Fraction | None]:
+        """Return how large a sum can be, and how far from exact; None if it may overflow, or has too many parts.
 
-        An exact number of absolute value s at most, which the model has with an error of e, becomes one with an error
-        of e + u (s + e) when it is rounded once more, and of the smallest number more if it may be subnormal. A sum of
-        n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8.
+        From the inside out. An exact number of absolute value s at most, which the model has with an error of e,
+        becomes one with an error of e + u (s + e) when it is rounded once more, and of the smallest number more if it
+        may be subnormal. A sum of n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8
+        (Higham, section 4.2); what it starts from is not added, nor does a 0 round.
         """
-        self.pure = False
-        worst = worst_size = Fraction(0)
+        fits = True
 
-        def finished(sizes: list[Fraction], errors: list[Fraction], numbers: str, d: float, w: float) -> list[Fraction]:
+        def finished(
+            parts: list[tuple[Fraction, Fraction]], numbers: str, d: float, w: float
+        ) -> tuple[Fraction, Fraction]:
+            nonlocal fits
             u, tiny = Fraction(1, 2 ** UNIT[numbers]), Fraction(1, 2 ** SMALLEST[numbers])
-            n = sum(size > 0 for size in sizes[1:])  # what the sum starts from is not added
-            size, error = sum(sizes, Fraction(0)), sum(errors, Fraction(0))
+            n = sum(size > 0 for size, _ in parts[1:])
+            size, error = (sum(some, Fraction(0)) for some in zip(*parts, strict=True))
             error += 2 * n * u * (size + error)
             largest = size + error
             for factor in (1 / Fraction(d), Fraction(w)):
                 if factor != 1:
                     size, error = size * factor, (error + u * (size + error)) * factor + tiny
                     largest = max(largest, size + error)
-            require(2 * largest <= LARGEST[numbers] and 8 * n * u <= 1, "The sums of members may overflow.")
-            return [size, error]
+            fits = fits and 2 * largest <= LARGEST[numbers] and 8 * n * u <= 1
+            return size, error
 
-        for k, start in enumerate(self.start):
-            opened = [([abs(Fraction(start))], [Fraction(0)])]
-            for tree, (root, end) in enumerate(self.trees):
-                opened += [([abs(Fraction(m.start[k]))], [Fraction(0)]) for m in self.opened.get(tree, ())]
-                opened[-1][0].append(Fraction(max(abs(values[k]) for values in self.values[root:end])))
-                opened[-1][1].append(Fraction(0))
-                for member in self.closed.get(tree, ()):
-                    inner = finished(*opened.pop(), member.numbers, member.divisor, member.weight)
-                    for numbers, number in zip(opened[-1], inner, strict=True):
-                        numbers.append(number)
-            size, error = finished(*opened[0], self.adds, 1.0, 1.0)
-            worst_size, worst = max(worst_size, size), max(worst, error)
-        # Two sums, and the division of all.
-        least, most = min(Fraction(1), Fraction(self.divisor)), max(Fraction(1), Fraction(self.divisor))
-        self.error = None
-        if 2 * (worst_size + worst) <= Fraction(LARGEST[self.adds]) * least:
-            self.error = 2 * worst + 2 * (worst_size + worst) / 2 ** UNIT[self.adds]
-            self.error += 4 * most / 2 ** SMALLEST[self.adds]
+        opened = [[(abs(Fraction(self.start[k])), Fraction(0))]]
+        for tree, (root, end) in enumerate(self.trees):
+            opened += [[(abs(Fraction(m.start[k])), Fraction(0))] for m in self.opened.get(tree, ())]
+            opened[-1].append((Fraction(max(abs(values[k]) for values in self.values[root:end])), Fraction(0)))
+            for m in self.closed.get(tree, ()):
+                inner = finished(opened.pop(), m.numbers, m.divisor, m.weight)
+                opened[-1].append(inner)
+        size, error = finished(opened[0], self.adds, 1.0, 1.0)
+        return size, error if fits else None
 
     def _least_sum(self, cut: float) -> Fraction:
         """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
@@ -732,7 +723,7 @@ class Space:
             self.budget.spend(width * len(columns))
             if categories is None:
                 points = [[float(c == column) for c in columns] for column in columns]
-                labels = [f"{model.column_names[column]} = 1" for column in columns]
+                labels = [f"{model.column_names[column]} = 1" for column in columns] if len(columns) > 1 else ["1"]
             else:
                 points, labels = [[float(code)] for code in range(width)], [_printable(label) for label in categories]
             points, labels = [points[i] for i in _bits(chosen)], [labels[i] for i in _bits(chosen)]
@@ -800,6 +791,12 @@ def check(certificate: Any, model: str | Model, row: Any = None, budget: float =
         if isinstance(certificate, str):
             work.spend(BYTE_STEPS * len(certificate))
             certificate = parse(certificate)
+        if isinstance(certificate, dict) and ("pair" in certificate or "pairs" in certificate):
+            require(row is None, "The certificate is about pairs of inputs, not about a row.")
+            several = "pairs" in certificate
+            if several:
+                return check_independent(certificate, read_model, work)
+            return ScorePair(certificate, read_model, work).check()
         return Claim(certificate, read_model, work).check(row)
     except DAMAGED as error:
         raise _unreadable("certificate", error) from error
@@ -966,12 +963,13 @@ class Claim:
             self.prove(self.kept(set(range(len(self.features))) - free), proof)
         near = " within the ranges around the instance" if self.near else ""
         text = f"a change of {self.groups.named(units)} alone gives the label {self.model.names[got]}"
+        other = "another label" if self.target is None else "that label"
         if len(units) > 1:
-            other = "another" if self.target is None else "that"
-            text += f"; a change of fewer of them alone does not give {other} label{near}"
+            text += f"; a change of fewer of them alone does not give {other}{near}"
         if self.given["minimum"] is not None:
             costs, reasons = self._minimum("reasons")
-            text += self._no_cheaper([self.forcing(reason) for reason in reasons], costs, units) + near
+            sets = [self.forcing(reason) for reason in reasons]
+            text += self._no_cheaper(sets, costs, units, f"gives {other}") + near
         # Some features of a group may stay as they are.
         moved = [f for f in sorted(changed) if not self.groups.texts or reached[f] != self.at[f]]
         return text, [
@@ -1043,7 +1041,7 @@ class Claim:
         require(len(costs) == len(self.features), "There must be a cost for each feature.")
         return costs, given[what]
 
-    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int]) -> str:
+    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int], does: str = "does") -> str:
         """Return in words that whatever meets all sets costs at least as much as the chosen ones; CheckError if not."""
         for group, those in self.groups.members.items():
             one = len({costs[f] for f in those}) == 1
@@ -1052,9 +1050,9 @@ class Claim:
         met = is_met(sets, costs, total - 1, self.budget)
         require(not met, "The certificate does not exclude a smaller or cheaper set.")
         if set(costs) == {1}:
-            return "; no smaller set does"
+            return f"; no smaller set {does}"
         named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
-        return f"; no set that costs less than {total} does (costs: {named})"
+        return f"; no set that costs less than {total} {does} (costs: {named})"
 
 
 class Groups:
@@ -1089,6 +1087,343 @@ class Groups:
     def named(self, groups: set[int]) -> str:
         """Return the names of groups, and of features in none."""
         return ", ".join(self._names[group] for group in sorted(groups))
+
+
+# Pairs: two inputs that differ in some columns alone. What the second scores less the first is a model of its own, made
+# here from the trees of the first one: the claim about pairs is one about a label of that model.
+
+
+class Pair:
+    """Two inputs that differ in some columns alone, and the model that a claim about them is a label of.
+
+    Nodes of its trees are [column, node, left, right, values]: a split is that of a node of the model, tested for the
+    first input, or, in a column of its own behind the others, for the second. Leaves have a value for each sum.
+    """
+
+    def __init__(self, certificate: dict[str, Any], keys: set[str], model: Model, budget: Budget) -> None:
+        self.given = {key: value for key, value in certificate.items() if key != "pair"}
+        self.pair = certificate["pair"]
+        require(set(self.pair) == keys, "A pair has unknown or missing fields.")
+        require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
+        require(not model.members and model.error is not None, "The model's sums must be plain, and not overflow.")
+        self.model, self.budget = model, budget
+        self.columns = _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
+        require(len(set(self.columns)) == len(self.columns) > 0, "Columns of a pair must differ.")
+        self.names = ", ".join(_name(model.columns[c]["name"]) for c in self.columns)
+        self.direction: int | None = None
+        self.trees: list[list[list[Any]]] = []
+
+    def checked(self, label: int | None, target: int | None) -> tuple[Checked, Fraction]:
+        """Return what is proved of the label of the pair's model, and how far its sums may be from the exact ones.
+
+        The values of its leaves were rounded once, and then its sums are.
+        """
+        made = Model(self.document(), self.budget)
+        made.fingerprint = self.model.fingerprint
+        right = self.given["claim"] == "sufficient" and self.given["target"] == target
+        require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
+        require(made.error is not None, "The sums of a pair must not overflow.")
+        done = Claim(self.given, made, self.budget).check(None)
+        done.row, done.decides = [], rule(self.model)
+        sizes = (max(abs(value) for node in nodes for value in node[4]) for nodes in self.trees)
+        return done, (made.error or Fraction(0)) + sum(map(Fraction, sizes), Fraction(0)) / 2**52
+
+    @property
+    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
+        """The labels of the pair's model, what its sums start from, and its cuts."""
+        raise NotImplementedError
+
+    def document(self) -> str:
+        """Return the model of the pair as JSON; its last columns are those of the second input."""
+        model, columns = self.model, list(self.model.columns)
+        names = {column["name"] for column in columns}
+        for c in self.columns:
+            name = model.columns[c]["name"] + " changed"
+            while name in names:
+                name += "'"
+            names.add(name)
+            columns.append({**model.columns[c], "name": name})
+        labels, start, cuts = self.sums
+        nodes: list[list[Any]] = []
+        roots: list[int] = []
+        for tree in self.trees or [[[-1, 0, 0, 0, [0.0] * len(start)]]]:
+            roots.append(len(nodes))
+            nodes += [[c, at, left + roots[-1], right + roots[-1], values] for c, at, left, right, values in tree]
+        splits = [node[0] >= 0 for node in nodes]
+        subset = [model.subset[node[1]] if split else -1 for node, split in zip(nodes, splits, strict=True)]
+        numeric = [split and at < 0 for split, at in zip(splits, subset, strict=True)]
+        found = {
+            "format": "treeproof-forest",
+            "version": 2,
+            "vote": "sum",
+            "classes": {"dtype": "<U8", "labels": labels},
+            "columns": columns,
+            "importances": ["0x0.0p+0"] * len(columns),
+            "subsets": [sorted(codes) for codes in model.subsets],
+            "roots": roots,
+            "feature": [node[0] for node in nodes],
+            "subset": subset,
+            "left": [node[2] if split else -1 for node, split in zip(nodes, splits, strict=True)],
+            "right": [node[3] if split else -1 for node, split in zip(nodes, splits, strict=True)],
+            "threshold": [model.threshold[n[1]].hex() if cut else None for n, cut in zip(nodes, numeric, strict=True)],
+            "values": [[float(value).hex() for value in node[4]] for node in nodes],
+            "missing_left": [n for n, node in enumerate(nodes) if numeric[n] and model.missing_left[node[1]]],
+            "numbers": model.numbers,
+            "sums": {
+                "start": [value.hex() for value in start],
+                "numbers": "float64",
+                "divisor": "0x1.0000000000000p+0",
+                "cuts": None if cuts is None else [cut.hex() for cut in cuts],
+                "softmax": False,
+            },
+        }
+        return json.dumps(found, separators=(",", ":"))
+
+    def copied(self, root: int, second: bool, leaf: Callable[[int], list[float]]) -> list[list[Any]]:
+        """Return a tree as the first or the second input meets it, with other values at its leaves."""
+        model, (_, end) = self.model, next(tree for tree in self.model.trees if tree[0] == root)
+        none = [0.0] * len(leaf(root))
+        return [
+            [self._column(n, second), n, model.left[n] - root, model.right[n] - root, none]
+            if model.feature[n] >= 0
+            else [-1, 0, 0, 0, leaf(n)]
+            for n in range(root, end)
+        ]
+
+    def overlay(self, root: int, leaf: Callable[[int, int], list[float]]) -> list[list[Any]]:
+        """Return a tree and its copy as one, with the values of the leaves that the first and the second input reach.
+
+        Where both reach the same leaf, these must be 0. It is one leaf if none of the columns is tested.
+        """
+        model, (_, end) = self.model, next(tree for tree in self.model.trees if tree[0] == root)
+        tests: dict[int, bool] = {}
+        for node in range(end - 1, root - 1, -1):
+            c = model.feature[node]
+            tests[node] = c in self.columns or (c >= 0 and (tests[model.left[node]] or tests[model.right[node]]))
+        nodes: list[list[Any]] = []
+        self._grow(root, root, tests, nodes, {}, leaf)
+        return nodes
+
+    def _grow(
+        self,
+        one: int,
+        two: int,
+        tests: dict[int, bool],
+        nodes: list[list[Any]],
+        inside: dict[int, Any],
+        leaf: Callable[[int, int], list[float]],
+    ) -> int:
+        """Append the overlay of two subtrees, one for each input; return its place.
+
+        Both are walked at once; `inside` is what the path has left of each column. Where neither input can go two ways,
+        both are at a leaf. At the same node, with none of the columns that differ tested below, both reach the same.
+        With a direction, the second input has the larger number.
+        """
+        self.budget.spend(10)
+        model = self.model
+        one, two = self._descend(one, False, inside), self._descend(two, True, inside)
+        here = len(nodes)
+        nodes.append([-1, 0, 0, 0, leaf(one, one)])  # zeros
+        if one == two and not tests[one]:
+            return here
+        second = model.feature[one] < 0
+        at = two if second else one
+        if model.feature[at] < 0:
+            nodes[here][4] = leaf(one, two)
+            return here
+        column, before = self._column(at, second), inside.get(self._column(at, second))
+        ends = []
+        for side in self._sides(at, column, inside):
+            inside[column] = side
+            ends.append(self._grow(one, two, tests, nodes, inside, leaf))
+        inside.pop(column)
+        if before is not None:
+            inside[column] = before
+        first, last = (nodes[end] for end in ends)
+        if first[0] == last[0] == -1 and first[4] == last[4]:
+            nodes[here:] = [first]
+        else:
+            nodes[here] = [column, at, *ends, leaf(at, at)]
+        return here
+
+    def _column(self, node: int, second: bool) -> int:
+        """Return the column of the pair's model that a node tests for the first or the second input."""
+        c = self.model.feature[node]
+        return len(self.model.columns) + self.columns.index(c) if second and c in self.columns else c
+
+    def _descend(self, node: int, second: bool, inside: dict[int, Any]) -> int:
+        """Return the first node from here on at which an input can go two ways, or its leaf."""
+        model = self.model
+        while model.feature[node] >= 0:
+            left, right = self._sides(node, self._column(node, second), inside)
+            if left is not None and right is not None:
+                break
+            node = model.left[node] if left is not None else model.right[node]
+        return node
+
+    def _sides(self, node: int, column: int, inside: dict[int, Any]) -> list[Any]:
+        """Return what is left of a column on each side of a node, None if nothing: categories, or a range.
+
+        A range is (above, up to, whether missing values are in it).
+        """
+        model = self.model
+        about, c = model.columns[model.feature[node]], model.feature[node]
+        if model.subset[node] >= 0:
+            values = inside.get(column, frozenset(range(len(about["categories"]))))
+            among = values & model.subsets[model.subset[node]]
+            return [among or None, values - among or None]
+        directed = self.direction is not None and c in self.columns
+        missing = about.get("missing", "never") != "never" and not directed
+        whole = (-math.inf, math.inf, missing)
+        low, high, missing = inside.get(column, whole)
+        at, goes = model.threshold[node], model.missing_left[node]
+        sides = [(low, min(high, at), missing and goes), (max(low, at), high, missing and not goes)]
+        if directed and column == c:  # the first input has the smaller number
+            highest = inside.get(len(model.columns), whole)[1]
+            return [side if side[0] < min(side[1], highest) else None for side in sides]
+        if directed:
+            lowest = inside.get(c, whole)[0]
+            return [side if max(side[0], lowest) < side[1] else None for side in sides]
+        return [side if side[0] < side[1] or side[2] else None for side in sides]
+
+
+class ScorePair(Pair):
+    """The claim that the score of two such inputs changes by less than a number.
+
+    The score is what the model adds up for one class, in exact arithmetic, and divides. With a `direction`, 1 or -1,
+    only pairs in which the column grows are meant, and only changes against that direction count.
+    """
+
+    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
+        super().__init__(certificate, {"columns", "class", "direction", "cut"}, model, budget)
+        self.k = _index(self.pair["class"], len(model.start), "The class of a score")
+        self.direction = self.pair["direction"]
+        known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
+        require(known and (self.direction is None or len(self.columns) == 1), "A direction is 1 or -1, of one column.")
+        numeric = all(model.columns[c]["categories"] is None for c in self.columns)
+        require(self.direction is None or numeric, "Only numbers have a direction.")
+        self.cut = _number(self.pair["cut"])
+        require(math.isfinite(self.cut), "The bound of a pair must be finite.")
+        sign = -(self.direction or -1)
+
+        def change(one: int, two: int) -> list[float]:
+            return [sign * (model.values[two][self.k] - model.values[one][self.k])]
+
+        trees = [self.overlay(root, change) for root, _ in model.trees]
+        self.trees = [nodes for nodes in trees if len(nodes) > 1 or nodes[0][4] != [0.0]]
+
+    @property
+    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
+        """One sum, and a cut that it stays below."""
+        return ["below", "reached"], [0.0], [self.cut]
+
+    def check(self) -> Checked:
+        """Check that no pair of inputs reaches the cut."""
+        model = self.model
+        done, rounding = self.checked(0, None)
+        # Trees none of which turns against the direction are added without turning against it in floats, too.
+        sure = self.direction is not None and all(node[4][0] <= 0 for nodes in self.trees for node in nodes)
+        most = (Fraction(self.cut) + rounding + (model.error or 0)) / Fraction(model.divisor)
+        what = "the score" if model.cuts is not None else f"the score of {_printable(model.classes[self.k])}"
+        by = "at all" if sure else f"by {_upward(most)} or more"
+        if self.direction is None:
+            done.text = f"no two inputs that differ in {self.names} alone differ in {what} {by}"
+        else:
+            turns = "falls" if self.direction > 0 else "rises"
+            done.text = f"{what} never {turns} {by} when {self.names} grows and nothing else changes"
+        done.text += ", under these conditions" if done.conditions else ""
+        return done
+
+
+class LabelPair(Pair):
+    """The claim that no two such inputs have two different labels, the first one a and the second b.
+
+    The label 0 of the pair's model is that both lead all their rivals by enough, and so that their leads over each
+    other together are enough, a condition in which trees that test none of the columns cancel out. Each condition is
+    the label 0 against another one. `room` makes them weaker by as much as the sums of the pair's model are rounded.
+    """
+
+    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
+        super().__init__(certificate, {"columns", "labels", "room"}, model, budget)
+        self.a, self.b = _ints(self.pair["labels"], 0, model.n_classes, "Labels of a pair")
+        require(self.a != self.b, "The labels of a pair must differ.")
+        self.room = _number(self.pair["room"])
+        require(0 <= self.room < math.inf, "The room of a pair must be a number.")
+        first, second = ([(k, rival) for rival in self._rivals(k)] for k in (self.a, self.b))
+        self.leads = [*first, *second]
+        n, a, b = len(self.leads) + 1, self.a, self.b
+
+        def led(wins: list[tuple[int, int]], first: int) -> Callable[[int], list[float]]:
+            def leaf(node: int) -> list[float]:
+                values = [0.0] * (n + 1)
+                for k, (winner, loser) in enumerate(wins, start=first):
+                    values[k] = -self._lead(node, winner, loser)
+                return values
+
+            return leaf
+
+        def both(node: int) -> list[float]:
+            return [x + y for x, y in zip(led(first, 1)(node), led(second, 1 + len(first))(node), strict=True)]
+
+        def together(one: int, two: int) -> list[float]:
+            return [0.0] * n + [self._lead(one, b, a) - self._lead(two, b, a)]
+
+        for root, end in model.trees:
+            if any(model.feature[node] in self.columns for node in range(root, end)):
+                self.trees.append(self.copied(root, False, led(first, 1)))
+                self.trees.append(self.copied(root, True, led(second, 1 + len(first))))
+                self.trees.append(self.overlay(root, together))
+            else:
+                self.trees.append(self.copied(root, False, both))
+
+    def _rivals(self, label: int) -> list[int]:
+        """Return the classes that a label must lead: where a score is cut, its neighbours."""
+        model = self.model
+        return [k for k in range(model.n_classes) if k != label and (model.cuts is None or abs(k - label) == 1)]
+
+    def _lead(self, node: int, winner: int, loser: int) -> float:
+        """Return by how much a leaf lets one class lead another, as `Model.least_lead` counts it."""
+        values = self.model.values[node]
+        return (winner - loser) * values[0] if self.model.cuts is not None else values[winner] - values[loser]
+
+    @property
+    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
+        """Sums that must not exceed 0, each from what it takes to lead."""
+        model, least = self.model, []
+        for winner, loser in self.leads:
+            least.append(model.least_lead(winner, loser))
+        one, two = model.least_lead(self.a, self.b), model.least_lead(self.b, self.a)
+        assert one is not None
+        assert two is not None
+        starts = [*(lead for lead in least if lead is not None), one + two]
+        labels = ["both", *(f"not {k}" for k in range(len(starts)))]
+        # Rounded down, so that conditions get weaker.
+        return labels, [0.0, *(_downward(start - Fraction(self.room)) for start in starts)], None
+
+    def check(self) -> Checked:
+        """Check that no pair of inputs meets all conditions."""
+        done, rounding = self.checked(None, 0)
+        require(Fraction(self.room) >= rounding, "The room of a pair is too small for its rounding.")
+        a, b = (_printable(self.model.classes[k]) for k in (self.a, self.b))
+        done.text = f"no two inputs that differ in {self.names} alone have the labels {a} and {b}"
+        done.text += ", under these conditions" if done.conditions else ""
+        return done
+
+
+def check_independent(certificate: dict[str, Any], model: Model, budget: Budget) -> Checked:
+    """Check that no label depends on some columns: a certificate for every two labels."""
+    require(set(certificate) == {"format", "version", "model", "claim", "pairs"}, "Unknown or missing fields.")
+    require(certificate["claim"] == "independent" and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
+    pairs = [LabelPair({**one, "model": certificate["model"]}, model, budget) for one in certificate["pairs"]]
+    found = {frozenset((pair.a, pair.b)) for pair in pairs}
+    every = {frozenset(two) for two in itertools.combinations(range(model.n_classes), 2)}
+    require(found == every, "There must be a proof for every two labels.")
+    require(all(pair.columns == pairs[0].columns for pair in pairs), "All pairs must differ in the same columns.")
+    checks = [pair.check() for pair in pairs]
+    alike = all((one.space, one.conditions, one.around) == (checks[0].space, [], []) for one in checks)
+    require(alike, "All pairs must be about the same inputs, without further conditions.")
+    text = f"no two inputs that differ in {pairs[0].names} alone have different labels"
+    return replace(checks[0], text=text, leaves=sum(one.leaves for one in checks))
 
 
 def is_met(sets: list[int], costs: list[int], most: int, budget: Budget) -> bool:
@@ -1449,6 +1784,18 @@ def rule(model: Model) -> str:
     return f"the sum of {trees}{parts}{divided}: " + "; ".join([model.names[0], *cuts, *more])
 
 
+def _upward(value: Fraction) -> str:
+    """Return a number that is not smaller, with six digits."""
+    digits = decimal.Context(prec=6, rounding=decimal.ROUND_CEILING)
+    return str(digits.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
+
+
+def _downward(value: Fraction) -> float:
+    """Return the largest number that is not larger, or one below that."""
+    near = float(value)
+    return near if near <= value else math.nextafter(near, -math.inf)
+
+
 def row_text(row: list[str]) -> str:
     """Return the values of a row; if there are many, the rest by what identifies the whole row."""
     if len(row) <= MOST_VALUES:
@@ -1530,8 +1877,10 @@ def declared(space: Space) -> list[str]:
     alike: dict[str, list[str]] = {}
     for feature in space.features:
         about, words = space.model.columns[feature.columns[0]], []
-        if feature.points and about["categories"] is None:
+        if len(feature.columns) > 1:
             words.append(f"exactly one is 1, the others are 0: {' or '.join(feature.labels)}")
+        elif feature.points and about["categories"] is None:
+            words.append("only 1")
         elif feature.points:
             chosen = {int(point) for (point,) in feature.points}
             left_out = [label for code, label in enumerate(about["categories"]) if code not in chosen]
@@ -1640,15 +1989,10 @@ def main() -> int:
     try:
         row = None if args.row is None else json.loads(args.row)
         model = Path(args.model).read_text(encoding="utf-8")
-        certificate = read(args.certificate, args.budget)
+        sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget)}\n")
     except (OSError, ValueError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")
         return 2
-    except CheckError as problem:
-        sys.stderr.write(f"Rejected: {problem}\n")
-        return 3
-    try:
-        sys.stdout.write(f"{check(certificate, model, row, args.budget)}\n")
     except CheckError as problem:
         sys.stderr.write(f"Rejected: {problem}\n")
         return 3

@@ -100,7 +100,7 @@ def require_path(parameter: str, given: Any) -> None:
 def require_one_of(parameter: str, given: Any, known: Sequence[Any]) -> None:
     """Raise InputError unless a parameter is one of the known texts, or None if that is known."""
     if not (given is None or isinstance(given, str)) or given not in known:  # an array would be compared piece by piece
-        choices = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+        choices = " or ".join(filter(None, [", ".join(map(repr, known[:-1])), repr(known[-1])]))
         raise InputError(f"The {parameter!r} parameter must be {choices}. Got {given!r} instead.")
 
 

@@ -19,14 +19,14 @@ from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
 from treeproof.model.frames import Form
-from treeproof.model.importers import import_model, link_of, probability_of, recorded_kinds, selected
+from treeproof.model.importers import import_model, link_of, narrows, probability_of, recorded_kinds, selected
 from treeproof.model.labels import name_labels
 from treeproof.model.rows import as_row, as_rows, kinds_of
 from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context, Instance, Order, form_of
+from treeproof.query.context import Context, Instance, Order, form_of, seconds_after
 from treeproof.query.oracle import Cancel
 from treeproof.query.units import Group, Units, read_groups
 from treeproof.questions import (
@@ -37,14 +37,19 @@ from treeproof.questions import (
     budget,
     contrastive,
     coverage,
+    effect,
     encode,
+    extremes,
     holds,
+    monotone,
     most_general,
+    prove,
     relevance,
     review,
     robustness,
+    rules,
 )
-from treeproof.questions.abductive import Abductive
+from treeproof.questions.abductive import Abductive, Inflate
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
 from treeproof.questions.batch import Batch, BatchKind
@@ -52,19 +57,24 @@ from treeproof.questions.budget import Budget, Profile
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
 from treeproof.questions.coverage import Coverage
+from treeproof.questions.effect import Effect, Independence
 from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerate_all
+from treeproof.questions.extremes import Extremes
 from treeproof.questions.holds import Verdict
+from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
 from treeproof.questions.nearby import make_ball, make_scales, spreads_of
 from treeproof.questions.norms import NormName
+from treeproof.questions.prove import Statement
 from treeproof.questions.relevance import Relevance
 from treeproof.questions.result import Result
 from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
+from treeproof.questions.rules import Rules
 from treeproof.questions.waiting import counted
 from treeproof.space.constraints import read_declarations
-from treeproof.space.declare import dated, declare
+from treeproof.space.declare import dated, declare, recorded
 from treeproof.space.features import NumericKind
 from treeproof.space.space import Space
 
@@ -182,7 +192,7 @@ class Explainer:
                 missing = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
             if other is None:
                 other = [j for j, column in enumerate(forest.columns) if column.other_code in rows[:, j]]
-        usual = recorded_kinds(chosen)
+        usual = {**recorded(forest), **recorded_kinds(chosen)}
         if data is not None:
             whole = (np.isnan(rows) | (rows == np.floor(rows))).all(axis=0).tolist()
             usual = {j: kind for j, kind in usual.items() if whole[j]} | kinds_of(data, forest.columns)
@@ -198,7 +208,13 @@ class Explainer:
         self._spreads = None if data is None else spreads_of(space, rows)
         self._link = link_of(chosen)
         self._make: Callable[[Forest, Mapping[Any, str] | None], Context | None] = partial(
-            _make_context, space, read_groups(space, groups), oracle, options, verify, form_of(space, data)
+            _make_context,
+            space,
+            read_groups(space, groups),
+            oracle,
+            options,
+            verify,
+            form_of(space, data, narrows(chosen)),
         )
         self._names = copy(names)
         self._forest = forest
@@ -283,7 +299,7 @@ class Explainer:
         minimum: bool = False,
         cost: Mapping[str | int, Any] | None = None,
         tries: int = 1,
-        inflate: bool = False,
+        inflate: Inflate = False,
         within: float | None = None,
         at_most: int | None = None,
         scale: Mapping[str | int, float] | None = None,
@@ -308,7 +324,8 @@ class Explainer:
         inflate
             Whether to widen the values of these features, one after the other in the same order, to the largest
             ranges and sets of values that still force the prediction. Then no range can be widened and no value
-            added, given the others.
+            added, given the others. With ``"unions"``, numbers may be in several ranges each, as in
+            ``age < 30 or age > 60``: then nothing can be added anywhere, but it is hard to say aloud.
         within
             For a local explanation, which is much shorter: the features force the prediction on every input whose
             other features move by no more than this part of their scale, such as 0.25. Distances are exact; a float
@@ -372,7 +389,7 @@ class Explainer:
         minimum: bool = False,
         cost: Mapping[str | int, Any] | None = None,
         tries: int = 1,
-        inflate: bool = False,
+        inflate: Inflate = False,
         within: float | None = None,
         at_most: int | None = None,
         scale: Mapping[str | int, float] | None = None,
@@ -384,10 +401,16 @@ class Explainer:
         context = self._context
         if at_most is not None:
             wanted = self._budget(at_most, scale, minimum)
-            budget.refuse(within=within, cost=cost, tries=None if tries == 1 else tries, prefer=prefer or None)
+            budget.refuse(
+                within=within,
+                cost=cost,
+                tries=None if tries == 1 else tries,
+                prefer=prefer or None,
+                inflate=None if isinstance(inflate, bool) else inflate,
+            )
 
             def reach(instance: Instance, cancel: Cancel | None = None) -> Abductive:
-                return budget.reach_far(context, wanted, order, inflate, instance, timeout, cancel)
+                return budget.reach_far(context, wanted, order, bool(inflate), instance, timeout, cancel)
 
             return reach
         plan = abductive.make_plan(
@@ -396,7 +419,9 @@ class Explainer:
         ball = self._ball(within, scale)
 
         def explain(instance: Instance, cancel: Cancel | None = None) -> Abductive:
-            return abductive.explain(context, context.near(instance, ball), plan, timeout, cancel)
+            start = time.monotonic()
+            nearby = context.near(instance, ball)
+            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel)
 
         return explain
 
@@ -607,6 +632,7 @@ class Explainer:
         context.label_of(target)
 
         def explain(instance: Instance, cancel: Cancel | None = None) -> Contrastive:
+            start = time.monotonic()
             moves = make_moves(
                 context,
                 context.near(instance, ball),
@@ -617,7 +643,8 @@ class Explainer:
                 usual=self._spreads,
             )
             ordering = context.order(order, preferred, moves.instance)
-            return contrastive.find_change(context, moves, target, ordering, distance, timeout, costs, cancel)
+            left = seconds_after(timeout, start)
+            return contrastive.find_change(context, moves, target, ordering, distance, left, costs, cancel)
 
         return explain
 
@@ -716,7 +743,10 @@ class Explainer:
         """
         context = self._context
         moves = make_moves(context, context.instance(x), fixed=keep, scale=scale, usual=self._spreads)
-        return robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        found = robustness.measure(context, moves, norm, target, context.plain.order("importance", ()), timeout)
+        if norm == "l0" or found.status == "constant":
+            return found
+        return replace(found, scale=make_scales(context, scale, self._spreads).measure)
 
     def enumerate(
         self,
@@ -841,6 +871,46 @@ class Explainer:
         context = self._context.plain
         return most_general.generalise(context, context.instance(x), X, context.order("importance", ()), timeout)
 
+    @counted("searching")
+    def rules(
+        self, X: Any, *, at_most: int = 5, at_most_conditions: int | None = None, timeout: float | None = None
+    ) -> Rules:
+        """Return a short list of rules, each proved to force its label, that cover many rows of `X`.
+
+        The rules are widened explanations of rows, extended towards other rows, and chosen greedily for each label that
+        the model predicts for the rows: how many rows they cover is counted, not proved to be the most.
+
+        Parameters
+        ----------
+        X
+            Rows to cover, as the model takes them; their labels are those that the model predicts.
+        at_most
+            Rules for each label.
+        at_most_conditions
+            Conditions in each rule; by default any number. Rows that have no such rule stay uncovered.
+        timeout
+            Seconds, shared by the labels. When they are over, the rules so far are returned with status ``"sound"``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> explainer = Explainer(RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y))
+        >>> print(explainer.rules(X, at_most=2))
+        5 rules cover 148 of 150 rows (98.7%)
+          if petal width (cm) <= 0.7 then 0: 50 rows
+          if petal length (cm) <= 4.95 and 0.8 < petal width (cm) <= 1.6 then 1: 47 rows
+          if 2.35 < petal length (cm) <= 4.75 and 0.8 < petal width (cm) <= 1.75 then 1: 45 rows
+          if petal length (cm) > 4.75 and petal width (cm) > 1.75 then 2: 46 rows
+          if petal length (cm) >= 5.05 and petal width (cm) > 0.8 then 2: 42 rows
+        Covered by label: 0 50 of 50, 1 48 of 48, 2 50 of 52.
+        Proved: every input that satisfies one of them has its label.
+        In no rule: 77, 119.
+        Numbers are compared as the model reads them: as float32.
+        """
+        return rules.find_rules(self._context.plain, X, at_most, at_most_conditions, timeout)
+
     @counted("explaining")
     def coverage(self, rule: Any, X: Any) -> Coverage:
         """Count the rows of `X` that satisfy a rule.
@@ -862,6 +932,149 @@ class Explainer:
         1 of 2 rows (50.0%)
         """
         return coverage.count_covered(self._context, rule, X)
+
+    @counted("searching")
+    def extremes(self, *, of: Any = None, where: Any = None, timeout: float | None = None) -> Extremes:
+        """Return the lowest and the highest score that any input has, each proved, with the inputs that reach them.
+
+        Parameters
+        ----------
+        of
+            Of a classifier, the class whose score is meant; by default the second of two. The score is the mean
+            probability or the share of the votes in a forest, what a boosted model adds up (mostly log-odds), or what a
+            regressor predicts.
+        where
+            Conditions that inputs satisfy, such as ``"income > 20 and age < 30"``; by default all inputs of the space.
+        timeout
+            Seconds. When they are over, the ends are known up to a gap.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> found = tp.Explainer(forest).extremes(of="Yes")
+        >>> found.lowest.value, found.highest.value, found.status
+        (0.0, 1.0, 'exact')
+        """
+        return extremes.find_extremes(self.scored_context, of, where, self._link, timeout)
+
+    @counted("proving")
+    def prove(self, claim: Any, *, label: Any = None, examples: int = 1, timeout: float | None = None) -> Statement:
+        """Decide whether a statement is true of every input of the space: proved, or with counterexamples.
+
+        Parameters
+        ----------
+        claim
+            ``"if defaults = 0 and income > 60 then approve"``, or ``"... then not approve"``; or, with `label`, the
+            conditions alone, as in `review`. Conditions are read as they are written.
+        label
+            The label that the conditions should force.
+        examples
+            How many different counterexamples to look for.
+        timeout
+            Seconds. When they are over, the answer is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> explainer = tp.Explainer(forest)
+        >>> explainer.prove("if chest-pain = 0 and blocked-arteries = 0 then not Yes").holds
+        True
+        >>> len(explainer.prove("weight > 80", label="Yes", examples=3).counterexamples)
+        3
+        """
+        return prove.prove(self._context, claim, label, examples, timeout)
+
+    @counted("proving")
+    def monotone(
+        self,
+        feature: str | int | None = None,
+        *,
+        increasing: bool = True,
+        of: Any = None,
+        where: Any = None,
+        timeout: float | None = None,
+    ) -> Monotone | Monotonicity:
+        """Decide whether the score never falls as a feature grows and nothing else changes; for all inputs, proved.
+
+        Parameters
+        ----------
+        feature
+            A feature whose values have an order. Without one, all of them are decided, in both directions.
+        increasing
+            Whether the score should never fall; otherwise it should never rise.
+        of, where
+            As in `extremes`.
+        timeout
+            Seconds. When they are over, what is not decided is None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).monotone("weight").holds
+        True
+        """
+        if feature is None:
+            return monotone.all_monotone(self.scored_context, of, where, timeout)
+        return monotone.is_monotone(self.scored_context, feature, increasing, of, where, timeout)
+
+    @counted("searching")
+    def effect(self, features: Any, *, of: Any = None, where: Any = None, timeout: float | None = None) -> Effect:
+        """Return the largest change of the score when these features alone change, over all inputs; proved.
+
+        Also whether the label can change at all. The pair of inputs that shows it differs in these features only.
+
+        Parameters
+        ----------
+        features
+            A feature or a group by name or index, or a list of them, which change together.
+        of, where
+            As in `extremes`. Both inputs of a pair satisfy the conditions.
+        timeout
+            Seconds. When they are over, the change is known up to a gap.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> found = tp.Explainer(forest).effect("weight")
+        >>> round(found.value, 3), found.changes_label
+        (0.333, True)
+        """
+        return effect.find_effect(self.scored_context, features, of, where, timeout)
+
+    @counted("proving")
+    def independent(self, features: Any, *, where: Any = None, timeout: float | None = None) -> Independence:
+        """Decide whether the label never depends on these features: proved for all inputs, or two inputs that show it.
+
+        Parameters
+        ----------
+        features
+            Features or groups by name or index, which may change together.
+        where
+            As in `extremes`.
+        timeout
+            Seconds. When they are over, the answer may be None.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, _ = tp.examples.heart_disease()
+        >>> tp.Explainer(forest).independent(["weight"], where="chest-pain = 0 and blocked-arteries = 0").holds
+        True
+        """
+        return effect.is_independent(self._context, features, where, timeout)
+
+    @property
+    def scored_context(self) -> Context:
+        """What questions about all inputs work with: the context, if need be with a label that nobody asks about."""
+        if self._made is not None:
+            return self._made
+        made = self._make(self._forest.with_cuts([0.0], ["< 0", ">= 0"]), None)
+        assert made is not None
+        return made
 
     @counted("explaining")
     def holds(
@@ -993,6 +1206,7 @@ class Explainer:
         features: Iterable[str | int] | None = None,
         target: Any = None,
         format: Literal["dimacs", "smtlib"] = "dimacs",
+        timeout: float | None = None,
         **options: Any,
     ) -> str:
         """Return the query "can the label change while these features keep their values?" as text for a solver.
@@ -1009,6 +1223,8 @@ class Explainer:
             The class to reach; by default any other.
         format
             ``"dimacs"`` (a CNF with a map of its variables; majority vote only) or ``"smtlib"``.
+        timeout
+            Seconds. If the formula is not complete by then, there is none: `UnsupportedQueryError`.
         **options
             Options of the ``"sat"`` oracle, such as ``preset="paper"``.
 
@@ -1021,7 +1237,7 @@ class Explainer:
         ['p cnf ...']
         """
         context = self._context
-        return encode.encode(context, context.instance(x), features, target, format, options)
+        return encode.encode(context, context.instance(x), features, target, format, options, timeout)
 
     def __repr__(self) -> str:
         oracle = "" if self._made is None else f", oracle={self._made.oracle.name!r}"

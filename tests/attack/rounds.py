@@ -42,6 +42,7 @@ class Round:
     folder: Path
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    clock: tuple[float, float] = (-1.0, 0.0)  # when the CPU time was looked at, at most a second ago, and what it was
     at: Any = None  # a pipe to which the case at hand is written, in case that it is the last one
 
     def __post_init__(self) -> None:
@@ -70,7 +71,9 @@ class Round:
             self.at.truncate()
             self.at.write(what[:400])
             self.at.flush()
-        start = time.process_time()
+        began = time.monotonic()
+        if began > self.clock[0] + 1:  # where this is a call of the system, it takes longer than many a case
+            self.clock = began, time.process_time()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -86,8 +89,9 @@ class Round:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.fail(f"{what}: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
-        took = time.process_time() - start
-        self.require(took < CASE_CPU, f"{what}: {took:.1f} s of CPU")
+        if time.monotonic() > began + CASE_CPU:
+            took = time.process_time() - self.clock[1]
+            self.require(took < CASE_CPU + 1, f"{what}: {took:.1f} s of CPU")
 
     def command(self, what: str, words: list[str], codes: tuple[int, ...] = (0, 1, 2)) -> str:
         """Run a command; return what it printed. It must end with one of these codes, and without a traceback."""

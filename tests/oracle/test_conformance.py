@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -36,6 +37,7 @@ from treeproof.query.oracle import (
     Query,
     Refuted,
     Stays,
+    Thrift,
     Unknown,
     fix,
     violates,
@@ -290,21 +292,51 @@ def test_the_dual_of_deletion_is_that_of_single_questions(name, vote):
                 continue
             expected = contrastive(cache, order, witness).features
             found = oracle.alter(point, claim, order, everything, witness, None)
-            assert (found.features, found.minimal) == (expected, True)
+            unaided = oracle.alter(point, claim, order, everything, None, None)
             again = oracle.alter(point, claim, order[::-1], expected, found.witness, None)
-            assert (again.features, again.minimal) == (expected, True)
+            for each in (found, unaided, again):
+                assert (each.features, each.finished) == (expected, True)
             late = oracle.alter(point, claim, order, everything, witness, time.monotonic() - 1)
             unasked = frozenset(order[::2])
-            loose = oracle.alter(point, claim, order, everything, witness, None, None, unasked)
+            loose = oracle.alter(point, claim, order, everything, witness, None, thrift=Thrift(unasked))
             for f in loose.features - unasked:
                 assert isinstance(cache.ask(everything - loose.features | {f}), Entailed)
-            for each in (found, again, late, loose):
-                assert cache.differences(each.witness) <= each.features
+            hasty = oracle.alter(point, claim, order, everything, None, None, thrift=Thrift(effort=1))
+            for each in (found, unaided, again, late, loose, hasty):
+                assert each.witness is not None
+                assert cache.differences(each.witness) == each.features
                 assert forest.allows(each.witness.witness)
                 assert forest.label(each.witness.witness) == each.witness.label
                 assert violates(claim, each.witness.label)
+            unknown = oracle.alter(point, claim, order, everything, None, time.monotonic() - 1)
+            assert (unknown.witness, unknown.finished) == (None, False)
+            for f in expected:
+                less = oracle.alter(point, claim, order, expected - {f}, None, None)
+                assert (less.witness, less.finished) == (None, True)
             changed += 1
     assert changed > 5
+
+
+@having(Alters)
+def test_the_dual_of_deletion_keeps_to_the_cells_that_freed_features_may_take(name, vote):
+    outcomes = Counter[bool]()
+    for forest, oracle, rng in cases(name, vote):
+        free = random_query(rng, forest).domains
+        point = tuple(int(rng.choice([*domain])) for domain in free)
+        if not forest.allows(point):
+            continue
+        order = rng.permutation(forest.n_features).tolist()
+        claim = Stays(forest.label(point))
+        cache = Cache(forest, BruteOracle(forest), point, claim, free=free)
+        witness = cache.ask(frozenset())
+        found = oracle.alter(point, claim, order, frozenset(order), None, None, None, free)
+        outcomes[isinstance(witness, Refuted)] += 1
+        if not isinstance(witness, Refuted):
+            assert (found.witness, found.finished) == (None, True)
+            continue
+        assert found.features == contrastive(cache, order, witness).features
+        assert all(cell in domain for cell, domain in zip(found.witness.witness, free, strict=True))
+    assert min(outcomes[True], outcomes[False]) > 5
 
 
 @having(Inflates)

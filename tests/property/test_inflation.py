@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from changing import random_case
-from generators import cell_forests, hard_forest, holds, random_clauses
+from generators import Labels, cell_forests, hard_forest, holds, random_clauses
 from rules_by_enumeration import World, satisfied
 from treeproof.model.rows import as_row
 from treeproof.oracles.brute import BruteOracle
@@ -25,7 +26,7 @@ from treeproof.oracles.smt import SmtOracle
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Never, Query, Stays, fix
-from treeproof.search.inflation import widen
+from treeproof.search.inflation import unite, widen, widen_values
 from treeproof.search.minimal import abductive
 from treeproof.space.domains import Domain
 
@@ -239,3 +240,49 @@ def test_coverage_takes_text_and_sees_rows_as_the_model_does():
         explainer.coverage(["c <= 1"], [[0, 0]])
     with pytest.raises(tp.InputError, match="needs a row"):
         explainer.coverage(["a"], [[0, 0]])
+
+
+@pytest.mark.parametrize("vote", ["majority", "sum"])
+def test_unions_force_the_label_and_no_cell_can_be_added_anywhere(vote):
+    holes = 0
+    for i, forest in enumerate(cell_forests(25, seed=33, vote=vote, n_columns=3)):
+        rng = np.random.default_rng(i)
+        if i % 3 == 0:
+            forest = replace(forest, clauses=random_clauses(rng, forest))
+        point = tuple(int(rng.integers(n)) for n in forest.n_cells)
+        if not forest.allows(point):
+            continue
+        labels = Labels(forest).labels  # -1: outside the space
+        label = forest.label(point)
+        cache = Cache(forest, NativeOracle(forest), point, Stays(label))
+        order = list(range(forest.n_features))
+        kept = abductive(cache, order).features
+        united = unite(cache, widen_values(cache, kept, order), [f for f in order if f in kept])
+        assert united.widest
+
+        def keeps(domains, labels=labels, label=label):
+            inside = labels[np.ix_(*(sorted(domain) for domain in domains))]
+            return np.isin(inside, (label, -1)).all()
+
+        assert keeps(united.domains)
+        for f in kept:
+            holes += forest.ordered[f] and not isinstance(united.domains[f], range)
+            for cell in set(range(forest.n_cells[f])) - set(united.domains[f]):
+                assert not keeps([{cell} if g == f else domain for g, domain in enumerate(united.domains)])
+    assert holes
+
+
+def test_unions_are_shown_certified_and_refused_where_they_have_no_meaning():
+    forest = tp.build_forest(
+        [tp.split("a", 1, "yes", tp.split("a", 2, "no", "yes"))], columns=["a"], classes=["no", "yes"]
+    )
+    explainer = tp.Explainer(forest)
+    why = explainer.abductive([0], inflate="unions")
+    assert why.conditions == ("a <= 1 or a > 2",)
+    assert why.widest
+    why.certificate().check()
+    assert explainer.abductive([0], inflate=True).conditions == ("a <= 1",)
+    with pytest.raises(tp.InputError, match="inflate"):
+        explainer.abductive([0], inflate="union")
+    with pytest.raises(tp.InputError, match="at_most"):
+        explainer.abductive([0], inflate="unions", at_most=1)

@@ -94,13 +94,15 @@ def test_every_oracle_says_the_same(vote):
         assert all(other == found[0] for other in found)
 
 
-def test_single_features_are_decided_where_they_can_help_a_rival(monkeypatch):
+@pytest.mark.parametrize(("oracle", "effort"), [("native", 100), ("native", 1), ("brute", 1)])
+def test_single_features_are_decided_where_they_can_help_a_rival(oracle, effort, monkeypatch):
     monkeypatch.setattr(relevance, "_PATIENCE", 0)  # after the first explanation, for all features that are unknown
+    monkeypatch.setattr(relevance, "_EFFORT", effort)  # so few sets that a box is looked at more than once
     looked_at = []
     search = relevance._with_target
     monkeypatch.setattr(relevance, "_with_target", lambda *args: looked_at.append(search(*args)) or looked_at[-1])
     for seed in range(40):
-        explainer, row = random_case(seed, "majority")
+        explainer, row = random_case(seed, "majority", oracle=oracle)
         result = explainer.relevance(row)
         assert result.status == "complete"
         check(explainer, row, result)

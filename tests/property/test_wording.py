@@ -12,6 +12,7 @@ import treeproof as tp
 from treeproof.model.build import build_forest, isin, split
 from treeproof.model.columns import Column
 from treeproof.model.floats import FLOAT32, FLOAT64, Floats
+from treeproof.space import wording
 from treeproof.space.conditions import Condition, remarks
 from treeproof.space.constraints import intervals
 from treeproof.space.declare import declare
@@ -75,7 +76,8 @@ def test_bounds_read_back_as_what_was_proved(floats, seed):
 
 
 @pytest.mark.parametrize("floats", [FLOAT32, FLOAT64])
-def test_a_rounded_value_stays_in_its_cell_and_takes_no_more_digits(floats):
+def test_a_rounded_value_stays_in_its_cell_and_takes_no_more_digits(floats, monkeypatch):
+    """Floats find the same number as fractions do, which are asked wherever floats might be wrong."""
     rng = np.random.default_rng(8)
     for _ in range(2000):
         low = floats.round(float(rng.normal() * 10.0 ** rng.integers(-6, 7)))
@@ -86,9 +88,13 @@ def test_a_rounded_value_stays_in_its_cell_and_takes_no_more_digits(floats):
             high = floats.round(low + abs(float(rng.normal())) * 10.0 ** rng.integers(-4, 3))
         like = round(float(rng.normal() * 100), int(rng.integers(0, 3)))
         value = low if rng.random() < 0.5 else high
-        shown = rounded_inside(value, low, high, floats, like, digits=int(rng.choice([3, 9])))
+        digits = int(rng.choice([3, 9]))
+        shown = rounded_inside(value, low, high, floats, like, digits)
         assert low <= floats.round(float(shown)) <= high
         assert len(shown) <= len(floats.shortest(value))
+        with monkeypatch.context() as exactly:
+            exactly.setattr(wording, "round", lambda v, *n: math.nan if n else round(v), raising=False)
+            assert rounded_inside(value, low, high, floats, like, digits) == shown
 
 
 def test_several_ranges_read_back():
@@ -96,6 +102,24 @@ def test_several_ranges_read_back():
     for chosen in chain.from_iterable(combinations(range(feature.n_cells), n) for n in range(1, feature.n_cells)):
         condition = feature.condition(frozenset(chosen))
         check(feature, condition, frozenset(chosen), None, [0.6, 1.5, 2.0, 2.5, 34.5, 34.51])
+
+
+@pytest.mark.parametrize("kind", ["integer", "date", "binary"])
+def test_whole_numbers_read_back_as_the_cells_that_were_proved(kind):
+    middle = 738000 if kind == "date" else 0
+    cuts = [middle + cut for cut in ((-3.5, -3, 0.3, 0.6, 4.99999, 7) if kind != "binary" else (0.5,))]
+    forest = build_forest([split("n", cut, 0, 1) for cut in cuts], columns=["n"], classes=[0, 1], dtype="float64")
+    (feature,) = declare(forest, kinds={"n": kind}).features
+    assert isinstance(feature, NumericFeature)
+    numbers = (0, 1) if kind == "binary" else range(middle - 6, middle + 10)
+    for chosen in chain.from_iterable(combinations(range(feature.n_cells), n + 1) for n in range(feature.n_cells)):
+        condition = feature.condition(frozenset(chosen))
+        assert not condition.is_rounded
+        parsed = parse_condition(str(condition), ["n"])
+        assert feature.satisfying(parsed) == frozenset(chosen)
+        for number in numbers:
+            true = any(low <= number <= high for low, high in intervals(parsed, FLOAT64))
+            assert true == (feature.cell([float(number)]) in chosen), (str(condition), number)
 
 
 def check(feature, condition, chosen, row, inputs) -> None:

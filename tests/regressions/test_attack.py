@@ -50,7 +50,7 @@ def loan() -> tuple[tp.Forest, list[float]]:
 def test_the_judge_sees_what_is_false(change, said):
     forest, row = loan()
     checked = tp.Explainer(forest).abductive(row, inflate=True).certificate().check()
-    judge = Judge(forest, lambda rows: forest.predict(rows).tolist())
+    judge = Judge(forest, forest.predict)
     assert judge.verdict(checked) == []
     assert any(said in problem for problem in judge.verdict(dataclasses.replace(checked, **change)))
 
@@ -58,9 +58,66 @@ def test_the_judge_sees_what_is_false(change, said):
 def test_the_judge_sees_a_change_that_changes_nothing():
     forest, row = loan()
     checked = tp.Explainer(forest).contrastive(row).certificate().check()
-    judge = Judge(forest, lambda rows: forest.predict(rows).tolist())
+    judge = Judge(forest, forest.predict)
     assert judge.verdict(checked) == []
     same = dataclasses.replace(
         checked, conditions=[line.partition(" -> ")[0] + " -> 30" for line in checked.conditions]
     )
     assert any("gives the label yes" in problem for problem in judge.verdict(same))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"conditions": ["reason: age, income", "change: age", "in none of them: debt"]},
+            "the minimal sets are changes",
+        ),
+        ({"conditions": ["reason: age", "change: age", "change: income"]}, "the minimal sets are reasons"),
+        ({"conditions": ["reason: age, income", "change: age", "change: income"]}, "in none of them are"),
+        ({"row": ["age = 30", "income = 30", "debt = 4"]}, "the minimal sets are"),
+        ({"row": ["age = 20", "income = 20", "debt = 9"]}, "the row has the label no"),
+        ({"space": ["age: only from 26 to 40"]}, "the minimal sets are"),
+        ({"space": ["age: only from 40 to 50"]}, "the row is not in the space"),
+        ({"text": "these are all reasons"}, "does not understand"),
+    ],
+)
+def test_the_judge_sees_a_list_that_is_not_complete(change, said):
+    forest, row = loan()
+    listing = tp.Explainer(forest).enumerate(row, kind="both")
+    assert len(list(listing)) == 3
+    checked = listing.certificate().check()
+    judge = Judge(forest, forest.predict)
+    assert judge.verdict(checked) == []
+    assert any(said in problem for problem in judge.verdict(dataclasses.replace(checked, **change)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("a change of age alone", "a change of debt alone", "age is changed too"),
+        ("a change of age alone", "a change of age, income alone", "not so at"),
+        ("in 1; in 1 none", "in 2; in 0 none", "counted wrongly"),
+        (
+            "no other label than yes: age = 30, income = 30",
+            "no other label than yes: age = 3, income = 3",
+            "with the label",
+        ),
+        ("age: 30 -> 25", "age: 30 -> 26", "has the label yes"),
+        ("age: 30 -> 25", "age: 29 -> 25", "age is not 29 in the row"),
+        ("no if age", "yes if age", "has the label no"),
+        ("no if age", "who knows: age", "does not understand"),
+    ],
+)
+def test_the_judge_sees_a_false_audit(before, after, said):
+    forest, row = loan()
+    checked = tp.Explainer(forest).audit([row, [30.0, 30.0, 4.0]], protected=["age"]).certificate().check()
+    judge = Judge(forest, forest.predict)
+    assert judge.verdict(checked) == []
+    assert any(before in line for line in [checked.text, *checked.conditions])
+    false = dataclasses.replace(
+        checked,
+        text=checked.text.replace(before, after),
+        conditions=[line.replace(before, after) for line in checked.conditions],
+    )
+    assert any(said in problem for problem in judge.verdict(false))

@@ -81,3 +81,35 @@ def test_the_most_general_rule_is_no_worse_than_the_widened_reason_however_long_
     rows = [[i, i] for i in range(40)]
     wide = explainer.coverage(explainer.abductive([30, 30], inflate=True), rows)
     assert explainer.most_general([30, 30], rows, timeout=0.5).coverage.covered >= wide.covered > 1
+
+
+def test_few_features_without_all_distances_reach_what_is_beside_the_row(explainer, late, monkeypatch):
+    row = [3.5, 3.5]
+    found = explainer.abductive(row, at_most=1, timeout=60)
+    (step,) = explainer.profile(row, timeout=60).steps
+    monkeypatch.undo()
+    assert found.furthest is None
+    assert found.features == step.features == ()
+    assert 0 < found.within == step.within <= explainer.robustness(row).proved_exact
+    assert found.certificate().check().around
+
+
+def test_after_the_deadline_no_rows_are_searched(explainer, monkeypatch):
+    monkeypatch.setattr(most_general_module, "most_general", lambda *_: pytest.fail("searched"))
+    rows = [[float(i), float(i)] for i in range(40)]
+    found = explainer.most_general([30, 30], rows, timeout=0)
+    assert found.status == "sound"
+    assert found.coverage.covered <= found.bound == sum(explainer.forest.predict(rows) == found.label)
+
+
+@pytest.mark.parametrize("format", ["dimacs", "smtlib"])
+def test_a_formula_is_whole_or_not_there(explainer, format):
+    with pytest.raises(tp.UnsupportedQueryError, match="Timed out before the formula was complete"):
+        explainer.encode([3.5, 3.5], format=format, timeout=0)
+    assert explainer.encode([3.5, 3.5], format=format, timeout=60) == explainer.encode([3.5, 3.5], format=format)
+
+
+def test_the_formula_of_the_first_question_is_not_finished_after_the_deadline(explainer):
+    late = tp.Explainer(explainer.forest, oracle="sat").abductive([3.5, 3.5], timeout=0)
+    assert late.status == "sound"
+    assert late.features == (0, 1)

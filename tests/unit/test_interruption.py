@@ -88,6 +88,16 @@ def test_ctrl_c_is_raised_soon_and_leaves_the_explainer_usable(hard, explainer, 
     assert explainer.abductive(X[0], timeout=0.1).status == "sound"
 
 
+def test_ctrl_c_is_not_forgotten_when_the_core_asks_again(hard, explainer):
+    """Python tells of a signal once; whoever is still busy a while later must not take that for none."""
+    context, row = explainer._context, hard[1][0]
+    point = context.instance(row).point
+    box = tuple(context.cells.only(f, (cell,)) if f < 4 else context.cells.full[f] for f, cell in enumerate(point))
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        context.oracle.witnesses(box, context.instance(row).label, point, [0] * 200_000, time.monotonic() + 20)
+
+
 def test_ctrl_c_ends_threads_after_z3_was_used_too(hard, explainer):
     pytest.importorskip("z3")
     forest, patient = tp.examples.heart_disease()

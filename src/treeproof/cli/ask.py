@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from treeproof.cli import codes
+from treeproof.cli import codes, model
 from treeproof.cli.options import (
     about,
     add_at_most,
@@ -90,6 +90,7 @@ def add_commands(command: Command) -> None:
         help="conditions joined by 'and', or feature names separated by commas",
     )
     _add_audit(command)
+    model.add_commands(command)
 
 
 def add_question(command: Command, name: str, text: str, answer: Callable[..., Any], *options: str) -> Any:
@@ -101,7 +102,7 @@ def add_question(command: Command, name: str, text: str, answer: Callable[..., A
     place = section(made, "question") if name not in ("relevance", "general") else None
     if name in ("robustness", "changes"):
         add_target(made)
-    if name == "profile":
+    if name in ("profile", "robustness"):
         add_scale(made)
     if name == "review":
         add_radius(made)
@@ -161,7 +162,8 @@ def _attribution(args: argparse.Namespace, explainer: Explainer, table: Table, x
 
 def _robustness(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:
     target = target_of(args, explainer)
-    return explainer.robustness(x, args.norm, target=target, keep=args.keep, timeout=args.timeout)
+    scale = scales_of(args) or None
+    return explainer.robustness(x, args.norm, target=target, keep=args.keep, scale=scale, timeout=args.timeout)
 
 
 def _profile(args: argparse.Namespace, explainer: Explainer, table: Table, x: Any) -> Any:

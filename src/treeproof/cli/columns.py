@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.cli.table import GAPS, as_day, is_empty, is_number
+from treeproof.cli.table import GAPS, are_whole, as_day, is_empty, is_number
 from treeproof.errors import InputError
 
 ROW_NUMBERS = {"", "unnamed: 0", "index", "id", "row"}  # names under which programs write row numbers
 MOST_CATEGORIES = 200
 FEW = 20  # so many different texts are categories in any table
-_WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
 
 Kind = Literal["number", "whole number", "date", "category", "dropped"]
 
@@ -59,7 +57,7 @@ def read_column(name: str, cells: Sequence[str], path: str, rows: Sequence[int] 
     if not given:
         return Reading(name, "dropped", why="empty")
     if all(map(is_number, given)):
-        whole = all(_WHOLE.fullmatch(cell) for cell in given)
+        whole = are_whole(given, gaps=len(given) < len(cells))
         if whole and name.lower() in ROW_NUMBERS and len(set(given)) == len(cells):
             return Reading(name, "dropped", why="row numbers")
         numbers = tuple(None if is_empty(cell) else float(cell) for cell in cells)

@@ -14,6 +14,7 @@ from treeproof.cli.options import (
     add_model,
     add_output,
     add_target,
+    add_timeout,
     load,
     sat_options,
     section,
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_target(parser)
     add_model(parser)
+    add_timeout(parser)
     add_encoding(parser)
     output = section(parser, "output")
     output.add_argument(
@@ -74,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         features=args.keep,
         target=target_of(args, explainer),
         format=args.format,
+        timeout=args.timeout,
         **(sat_options(args) if args.format == "dimacs" else {}),
     )
     from treeproof.oracles.sat import to_drat  # slow to import

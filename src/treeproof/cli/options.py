@@ -6,25 +6,33 @@ An option has the same name, help text and place in the help of every command th
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from treeproof.cli.table import TABLES, Table, read_table
 from treeproof.cli.terminal import complain, say, say_view, waiting
 from treeproof.errors import InputError, did_you_mean
 from treeproof.explainer import Explainer
+from treeproof.model.columns import FloatArray
 from treeproof.model.files import MAX_MB, MODELS, load_model
+from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model, needs_data
 from treeproof.model.labels import plain_label
 from treeproof.oracles import ORACLES
 from treeproof.questions.result import Result
+from treeproof.space.constraints import read_declarations
 from treeproof.space.declare import dated
+from treeproof.space.features import NumericKind
 
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
+MOST_NAMED = 30  # columns in a line
 TIMEOUT = 60.0  # seconds for each row, unless others are given
 DATA_HELP = "CSV file with a header that names the model's columns; may be .gz, or - for standard input"
 
@@ -79,6 +87,13 @@ def add_widening(parser: argparse.ArgumentParser, title: str, default: str) -> N
         "--inflate",
         action="store_true",
         help=f"widen every condition as far as possible (default for {default}, if it takes seconds)",
+    )
+    which.add_argument(
+        "--unions",
+        dest="inflate",
+        action="store_const",
+        const="unions",
+        help="widen every condition, if need be to several ranges: a < 1 or a > 2",
     )
     which.add_argument("--plain", action="store_true", help="do not widen conditions: what the row's own values force")
 
@@ -191,6 +206,13 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
     inputs.add_argument(
         "--integer", "--ordinal", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers"
     )
+    inputs.add_argument(
+        "--real",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of any numbers, though those in the data, or in the model's record, are whole",
+    )
     inputs.add_argument("--date", nargs="+", default=[], metavar="COLUMN", help="columns of dates, such as 2024-02-29")
     inputs.add_argument(
         "--one-hot",
@@ -226,16 +248,16 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def add_search(
-    parser: argparse.ArgumentParser, *, order: bool = True, jobs: bool = False, out: str | None = None
+    parser: argparse.ArgumentParser,
+    *,
+    order: bool = True,
+    jobs: bool = False,
+    out: str | None = None,
+    limit: str = "time limit for each row",
 ) -> None:
     """Add options of a search (deadline, order, threads, oracle) and of the output."""
     search = section(parser, "search")
-    search.add_argument(
-        "--timeout",
-        type=_seconds,
-        metavar="SECONDS",
-        help=f"time limit for each row; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
-    )
+    add_timeout(parser, limit)
     if order:
         search.add_argument(
             "--order",
@@ -251,6 +273,16 @@ def add_search(
     )
     add_encoding(parser)
     add_output(parser, out=out)
+
+
+def add_timeout(parser: argparse.ArgumentParser, limit: str = "time limit for each row") -> None:
+    """Add the option of a time limit."""
+    section(parser, "search").add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"{limit}; the best answer until then is given (default: {TIMEOUT:g}; none: no limit)",
+    )
 
 
 def _seconds(text: str) -> float:
@@ -304,13 +336,9 @@ def check_order(models: Sequence[str], data: str) -> None:
         )
 
 
-def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: str) -> Explainer:
+def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
-    kinds: Any = {}
-    for kind in ("binary", "integer", "date"):
-        for name in getattr(args, kind):
-            if kinds.setdefault(name, kind) != kind:
-                raise InputError(f"A column must not be both {kinds[name]} and {kind}. Got {name!r} in both.")
+    kinds = _declared_kinds(args)
     one_hot = named_lists(args.one_hot, "--one-hot", "COLUMN")
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
     if not options and hasattr(args, "oracle"):
@@ -327,13 +355,72 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table, oracle: s
     if args.constraints:
         options["constraints"] = args.constraints
     names = needs_data(model)
+    texts = table.texts(names) if names and table is not None else None
+    forest = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds)
     measured = hasattr(args, "scale") and (not hasattr(args, "radius") or bool(radius_of(args)))
-    if args.observed or names or measured:
-        texts = table.texts(names) if names else None
-        columns = dated(import_model(model, vote=args.vote, output=args.output, data=texts), kinds).columns
-        options["data"] = [table.row(i, columns) for i in range(len(table.rows))]
+    whole = getattr(args, "whole", False)  # about all inputs: the table says which values may be missing
+    if table is not None and (args.observed or names or measured or whole):
+        options["data"] = [table.row(i, forest.columns) for i in range(len(table.rows))]
         options["domain"] = "observed" if args.observed else "all"
+    if measured and not args.observed and not names:  # scales alone say nothing about which inputs there are
+        in_groups = set(itertools.chain(*one_hot.values()))
+        expected = [c.name for c in forest.columns if c.missing == "expected" and c.categories is None]
+        options = {"missing": [name for name in expected if name not in in_groups], "other": ()} | options
+    written = read_declarations(args.constraints).kinds if args.constraints else {}
+    settled = {*kinds, *written, *itertools.chain(*one_hot.values())}
+    if table is not None:
+        kinds |= _usual_kinds(args, forest, table, settled)
     return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+
+
+def _declared_kinds(args: argparse.Namespace) -> dict[str | int, NumericKind]:
+    """Return the kinds of columns that options declare."""
+    kinds: dict[str | int, NumericKind] = {}
+    for kind in get_args(NumericKind):
+        for name in getattr(args, kind):
+            if kinds.setdefault(name, kind) != kind:
+                raise InputError(f"A column must not be both {kinds[name]} and {kind}. Got {name!r} in both.")
+    return kinds
+
+
+def _usual_kinds(
+    args: argparse.Namespace, forest: Forest, table: Table, settled: Container[str | int]
+) -> dict[str | int, NumericKind]:
+    """Return the kinds of the other columns where the data tell them; say which are narrower than any number.
+
+    Whole numbers are a column's kind if the model kept that, or if all are whole in the data and the model separates
+    no others: it was trained on such.
+    """
+    kinds: dict[str | int, NumericKind] = {}
+    told = table.kinds(forest.columns)
+    for j, column in enumerate(forest.columns):
+        kind = told.get(column.name)
+        if column.name in settled or kind is None:
+            continue
+        if kind != "integer" or column.integer or _between_whole(forest.thresholds_of(j)):
+            kinds[column.name] = kind
+    words = {"integer": "whole numbers", "binary": "0 or 1"}
+    narrow = {word: [str(name) for name in kinds if kinds[name] == kind] for kind, word in words.items()}
+    said = "; ".join(f"as {word}: {listed(names)}" for word, names in narrow.items() if names)
+    if said and not args.quiet and said != getattr(args, "said", ""):  # once, if two models are compared
+        args.said = said
+        complain(f"counted {said}. If other numbers can occur there: --real COLUMN")
+    return kinds
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a line, if there are very many the first of them."""
+    more = f", ... {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _between_whole(thresholds: FloatArray) -> bool:
+    """Return whether thresholds are midway between whole numbers, or at them.
+
+    Up to what a scaler in front of them rounds, and the 1e-5 by which XGBoost's last one is beyond all numbers.
+    """
+    doubled = 2 * thresholds
+    return bool((abs(doubled - np.round(doubled)) <= 2.0**-15 * abs(thresholds).max(initial=1)).all())
 
 
 def named_lists(given: Sequence[str], option: str, what: str) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import Column, Label
 from treeproof.model.files import MAX_MB
 from treeproof.model.rows import as_wanted, day_number
+from treeproof.space.features import NumericKind
 
 TABLES = (".csv", ".tsv", ".gz", ".data")  # endings of tables, never of models
 STANDARD_INPUT = "-"
@@ -29,6 +30,8 @@ STANDARD_INPUT = "-"
 GAPS = {"", "?", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 _ANY_GAPS = {text.lower() for text in GAPS}
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)([ T]00:00(:00(\.0+)?)?)?", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
+_TRUTH = {"true": 1.0, "false": 0.0}
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
@@ -53,6 +56,25 @@ class Table:
         """Return the cells of all rows in these columns, as they are."""
         places = self._places(tuple(Column(name) for name in names))
         return [[cells[place] for place in places] for cells in self.rows]
+
+    def kinds(self, columns: tuple[Column, ...]) -> dict[str, NumericKind]:
+        """Return the kinds of numeric columns as the cells of all rows tell them, where they do.
+
+        "integer" is as `are_whole` says; "binary" are True and False; "real": some number is a fraction.
+        """
+        found: dict[str, NumericKind] = {}
+        for place, column in zip(self._places(columns), columns, strict=True):
+            cells = {row[place] for row in self.rows}
+            given = [cell for cell in cells if not is_empty(cell)]
+            if column.categories is not None or column.date or not given:
+                continue
+            if are_whole(given, gaps=len(given) < len(cells)):
+                found[column.name] = "integer"
+            elif all(cell.lower() in _TRUTH for cell in given):
+                found[column.name] = "binary"
+            elif any(is_number(cell) and not float(cell).is_integer() for cell in given):
+                found[column.name] = "real"
+        return found
 
     def check(self, index: int) -> None:
         """Raise InputError unless the row exists."""
@@ -99,6 +121,8 @@ class Table:
         """Return a cell as a number."""
         if is_number(text) or text.lower() in ("nan", "-nan", "+nan"):
             return float(text)
+        if text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
         got = repr(text) if text.strip() else "an empty cell"
         hint = ""
         if re.fullmatch(r"[-+]?\d+,\d+", text):
@@ -137,6 +161,17 @@ def is_number(text: str) -> bool:
     (True, False, False)
     """
     return _NUMBER.fullmatch(text) is not None
+
+
+def are_whole(cells: Iterable[str], gaps: bool = False) -> bool:
+    """Return whether all cells are whole numbers; with a decimal point only beside gaps, where pandas writes one.
+
+    >>> are_whole(["-12", "3"]), are_whole(["12.0"]), are_whole(["12.0", "3"], gaps=True)
+    (True, False, True)
+    """
+    return all(
+        _WHOLE.fullmatch(text) or (gaps and _NUMBER.fullmatch(text) and float(text).is_integer()) for text in cells
+    )
 
 
 def read_table(path: str, max_mb: float = MAX_MB) -> Table:
@@ -198,4 +233,4 @@ def few(names: Sequence[str], limit: int = 8) -> str:
 
 def as_labels(texts: list[str]) -> list[Label]:
     """Return class labels as whole numbers if all are, else as text."""
-    return [int(text) for text in texts] if all(re.fullmatch(r"[-+]?\d+", t, re.ASCII) for t in texts) else list(texts)
+    return [int(text) for text in texts] if are_whole(texts) else list(texts)

@@ -20,7 +20,7 @@ import numpy as np
 
 from treeproof.cli import codes
 from treeproof.cli.columns import FEW, Kind, Reading, read_column
-from treeproof.cli.options import add_output, add_size, count, section
+from treeproof.cli.options import add_output, add_size, count, listed, section
 from treeproof.cli.output import check_writable
 from treeproof.cli.table import STANDARD_INPUT, as_labels, few, is_empty, is_number, read_table
 from treeproof.cli.terminal import say
@@ -37,7 +37,6 @@ treeproof train data.csv --vote mean --out model.skops
 """
 SPLIT_SEED = 0
 FOREST_SEED = 324089
-MOST_NAMED = 30  # columns in a line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -227,8 +226,7 @@ def _said(columns: Sequence[Reading]) -> Iterator[str]:
     for kind, title in titles.items():
         found = [str(column) for column in columns if column.kind == kind]
         if found:
-            more = f", ... {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            yield f"  {title}: {', '.join(found[:MOST_NAMED])}{more}"
+            yield f"  {title}: {listed(found)}"
 
 
 def _needed(out: str, columns: Sequence[Reading]) -> list[str]:

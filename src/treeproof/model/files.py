@@ -378,6 +378,7 @@ _KNOWN_TYPES = frozenset(
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.calibration._TemperatureScaling",
+        "sklearn.compose._column_transformer._RemainderColsList",  # a list of columns, of scikit-learn 1.6
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.tree._tree.Tree",
         "treeproof.model.majority.MajorityForestClassifier",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,12 @@ import numpy as np
 from treeproof.errors import InternalError, MissingExtraError
 from treeproof.model.columns import Column, Value
 from treeproof.model.floats import Floats
-from treeproof.model.rows import as_row, as_wanted, day_number, is_missing
+from treeproof.model.rows import as_row, as_wanted, day_number, has_float32, is_missing
+
+NARROW = (
+    "The data are float32, and steps of the pipeline compute in float32 if all their input is. What is explained is "
+    "what they compute in float64: close to a bound, predict may give another label. Pass X.astype(float) to both."
+)
 
 
 def pandas() -> Any:
@@ -30,7 +36,8 @@ class Form:
     """How people write rows of a model: the names of the columns and, as far as known, their types in pandas.
 
     A name is None where the model's own will do; a type is None where it is not known. `whole` tells which columns are
-    declared to hold whole numbers.
+    declared to hold whole numbers. `narrows` says that the model computes in float32 on float32 data, and what is
+    explained is what it computes in float64.
     """
 
     columns: tuple[Column, ...]
@@ -38,9 +45,12 @@ class Form:
     whole: tuple[bool, ...]
     names: tuple[Any, ...] | None = None
     types: tuple[Any, ...] | None = None
+    narrows: bool = False
 
     def of(self, x: Any) -> Form:
         """Return the form of rows that are written as `x` is: a pandas frame, or one row with names."""
+        if self.narrows and has_float32(x):
+            warnings.warn(NARROW, stacklevel=1)  # of this line: once, however many rows there are
         names, types = _written(x)
         if names is None:
             return self
@@ -57,6 +67,7 @@ class Form:
             self.whole,
             tuple(names[place] for place in places),
             tuple(ours[j] if types[place] is None else types[place] for j, place in enumerate(places)),
+            self.narrows,
         )
 
     def frame(self, rows: Sequence[Sequence[Value]], labels: Sequence[Any]) -> Any:

@@ -169,6 +169,16 @@ def _kind_of(dtype: Any) -> Literal["integer", "binary"] | None:
     return "binary" if letter == "b" or str(dtype) == "Boolean" else None
 
 
+def has_float32(X: Any) -> bool:
+    """Return whether a table, or a row, has numbers of type float32, or narrower ones.
+
+    >>> has_float32(np.zeros((1, 2), dtype=np.float32)), has_float32([[0.5, 1.5]])
+    (True, False)
+    """
+    types = X.dtypes if hasattr(X, "columns") and hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    return any(str(dtype).lower() in ("float16", "float32") for dtype in types)
+
+
 def _refuse_unknown_codes(X: Any, columns: Sequence[Column]) -> None:
     """Refuse a column of pandas' type category where the model has numbers for categories, and not their labels."""
     coded = {c.name for c in columns if c.other is not None and c.other_expected and c.whole}

@@ -200,6 +200,21 @@ def share_of(forest: Forest, k: int) -> Forest:
     )
 
 
+def single_score(forest: Forest, k: int) -> Forest:
+    """Return the forest as a score: what the model adds up for the class at index k, or its only sum."""
+    if forest.sums is None:
+        return share_of(forest, k)
+    if forest.sums.cuts is not None:
+        return dataclasses.replace(
+            forest, classes=np.array(["any score"]), sums=dataclasses.replace(forest.sums, cuts=())
+        )
+    members = tuple(dataclasses.replace(member, start=member.start[k : k + 1]) for member in forest.sums.members)
+    sums = dataclasses.replace(
+        forest.sums, start=forest.sums.start[k : k + 1], cuts=(), softmax=False, sigmoid=None, members=members
+    )
+    return dataclasses.replace(forest, values=forest.values[:, k : k + 1], classes=np.array(["any score"]), sums=sums)
+
+
 def _float_at_least(value: Fraction) -> float:
     """Return the smallest float64 that is at least the value."""
     near = float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +28,12 @@ from treeproof.query.oracle import (
     Query,
     Refuted,
     Stays,
+    Thrift,
     Unknown,
     seconds_left,
 )
 from treeproof.query.scores import exact_leaves
+from treeproof.query.sums import SumForest
 from treeproof.space.domains import Cells, Domain
 
 _WORD = 64
@@ -38,66 +41,40 @@ _WORD = 64
 _Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
 
 
-class PlainOracle:
-    """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
+class CoreForest:
+    """A forest in the memory of the C++ core, and the way from domains to its boxes."""
 
-    name = "plain"
-    _plain = True
-
-    def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
-        source = forest.source
-        sums = source.decision
+    def __init__(self, forest: CellForest | SumForest, **parts: Any) -> None:
         self._forest = forest
         # Ranges need no words; sets of values hold one bit for each.
         self._ranges = [ordered or gapped for ordered, gapped in zip(forest.ordered, forest.gapped, strict=True)]
         words = [0 if ranges else -(-n // _WORD) for n, ranges in zip(forest.n_cells, self._ranges, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
         sizes = _feature_of_sets(forest)
-        exact, unit = _exact_leaves(forest)
         try:
             self._core = _core.make_forest(
                 n_cells=np.array(forest.n_cells, dtype=np.int32),
                 ordered=np.array(forest.ordered, dtype=np.uint8),
                 gapped=np.array(forest.gapped, dtype=np.uint8),
-                n_classes=forest.n_classes,
-                roots=source.roots,
                 feature=forest.feature,
                 cut=forest.cut,
-                left=source.left,
-                right=source.right,
-                scores=np.ascontiguousarray(forest.scores).ravel(),
-                theta=np.ascontiguousarray(forest.theta).ravel(),
-                values=np.ascontiguousarray(source.values).ravel(),
-                left_sets=[_bits(cells, words[sizes[s]]) for s, cells in enumerate(forest.left_sets)],
-                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
-                exact=exact.view(np.uint8),
-                band=forest.band,
-                exponent=forest.exponent,
-                unit=unit,
-                vote=source.vote,
-                start=list(sums.start),
-                single=sums.dtype == "float32",
-                divisor=sums.divisor,
-                cuts=None if sums.cuts is None else list(sums.cuts),
-                softmax=sums.softmax,
-                sigmoid=sums.sigmoid or 0.0,
-                members=[
-                    (m.first, m.last, list(m.start), m.divisor, m.weight, m.dtype == "float32") for m in sums.members
+                left_sets=[  # not all of them need occur
+                    _bits(cells, words[sizes[s]]) if s in sizes else [] for s, cells in enumerate(forest.left_sets)
                 ],
-                tabulate=tabulate,
+                clauses=[[self._literal(*literal, words) for literal in clause] for clause in forest.clauses],
+                **parts,
             )
         except _core.TooDeepError as error:
             raise UnsupportedQueryError(str(error)) from None
 
-    def decide(self, query: Query) -> Answer:
-        """Answer the query; the core is the features at whose splits the proof needed the restriction."""
+    def _ask(self, query: Query, plain: bool) -> Answer:
         outcome = self._core.decide(
             self._box(query.domains),
             isinstance(query.claim, Stays),
             query.claim.label,
             None if query.near is None else list(query.near),
             seconds_left(query.deadline),
-            self._plain,
+            plain,
         )
         if outcome.entailed:
             return Entailed(frozenset(outcome.core), outcome.near_tie, frozenset(outcome.clauses))
@@ -139,6 +116,45 @@ class PlainOracle:
         return feature, 0, 0, False, _bits(domain, words[feature])
 
 
+class PlainOracle(CoreForest):
+    """Answers by branch and bound with the naive bound alone; the simple twin that `native` is tested against."""
+
+    name = "plain"
+    _plain = True
+    _forest: CellForest
+
+    def __init__(self, forest: CellForest, *, tabulate: bool = False) -> None:
+        source, sums = forest.source, forest.source.decision
+        exact, unit = _exact_leaves(forest)
+        super().__init__(
+            forest,
+            n_classes=forest.n_classes,
+            roots=source.roots,
+            left=source.left,
+            right=source.right,
+            scores=np.ascontiguousarray(forest.scores).ravel(),
+            theta=np.ascontiguousarray(forest.theta).ravel(),
+            values=np.ascontiguousarray(source.values).ravel(),
+            exact=exact.view(np.uint8),
+            band=forest.band,
+            exponent=forest.exponent,
+            unit=unit,
+            vote=source.vote,
+            start=list(sums.start),
+            single=sums.dtype == "float32",
+            divisor=sums.divisor,
+            cuts=None if sums.cuts is None else list(sums.cuts),
+            softmax=sums.softmax,
+            sigmoid=sums.sigmoid or 0.0,
+            members=[(m.first, m.last, list(m.start), m.divisor, m.weight, m.dtype == "float32") for m in sums.members],
+            tabulate=tabulate,
+        )
+
+    def decide(self, query: Query) -> Answer:
+        """Answer the query; the core is the features at whose splits the proof needed the restriction."""
+        return self._ask(query, self._plain)
+
+
 class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
     """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
 
@@ -151,6 +167,7 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
 
     def __init__(self, forest: CellForest, *, tabulate: bool = True) -> None:
         super().__init__(forest, tabulate=tabulate)
+        self._last_free: tuple[tuple[Domain, ...], _Box] | None = None
 
     def label(self, point: Sequence[int]) -> int:
         """Return the class index at `point`."""
@@ -195,9 +212,18 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
     ) -> Deletion:
         """Return the features that are left, with the whole loop inside the core."""
         chosen = [int(f in start) for f in range(self._forest.n_features)]
-        box = None if free is None else self._box(free)
+        box = None if free is None else self._free_box(free)
         found = self._core.delete_features(list(point), label, list(order), chosen, seconds_left(deadline), cancel, box)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
+
+    def _free_box(self, free: Sequence[Domain]) -> _Box:
+        """Return the box; the last one is kept, since a search asks about the same one again and again."""
+        if not isinstance(free, tuple):  # it may change
+            return self._box(free)
+        last = self._last_free
+        if last is None or last[0] is not free:
+            last = self._last_free = free, self._box(free)
+        return last[1]
 
     def alter(
         self,
@@ -205,25 +231,29 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         claim: Claim,
         order: Sequence[int],
         start: frozenset[int],
-        witness: Refuted,
+        witness: Refuted | None,
         deadline: float | None,
         cancel: Cancel | None = None,
-        unasked: frozenset[int] = frozenset(),
+        free: Sequence[Domain] | None = None,
+        thrift: Thrift | None = None,
     ) -> Alteration:
         """Return the features that are left, with the whole loop inside the core."""
+        thrift = thrift or Thrift()
         found = self._core.change_features(
             list(point),
             isinstance(claim, Stays),
             claim.label,
             list(order),
             [int(f in start) for f in range(self._forest.n_features)],
-            [int(f in unasked) for f in range(self._forest.n_features)],
-            list(witness.witness),
+            [] if witness is None else list(witness.witness),
+            [int(f in thrift.unasked) for f in range(self._forest.n_features)],
+            thrift.effort,
             seconds_left(deadline),
             cancel,
+            None if free is None else self._free_box(free),
         )
-        last = Refuted(tuple(found.witness), found.label)
-        return Alteration(frozenset(found.features), last, found.minimal, found.tally)
+        last = Refuted(tuple(found.witness), found.label) if found.witness else None
+        return Alteration(frozenset(found.features), last, found.finished, found.tally)
 
     def inflate(
         self,
@@ -277,7 +307,7 @@ def _cells(words: Sequence[int]) -> frozenset[int]:
     return frozenset(w * _WORD + bit for w, word in enumerate(words) for bit in range(_WORD) if word >> bit & 1)
 
 
-def _feature_of_sets(forest: CellForest) -> dict[int, int]:
+def _feature_of_sets(forest: CellForest | SumForest) -> dict[int, int]:
     """Return a feature whose splits use each left set; a set shared by features needs the words of the largest."""
     owner: dict[int, int] = {}
     for f in np.flatnonzero(~(np.array(forest.ordered) | np.array(forest.gapped))).tolist():

@@ -15,6 +15,7 @@ from pysat.formula import CNF
 from pysat.solvers import Solver
 
 from treeproof.errors import InputError, InternalError, UnsupportedQueryError
+from treeproof.oracles.building import building_until
 from treeproof.oracles.encodings.cardinality import CARDINALITIES, Cardinality
 from treeproof.oracles.encodings.compact import CompactEncoder
 from treeproof.oracles.encodings.encoding import Encoder, Encoding, with_clauses
@@ -142,7 +143,11 @@ class SatOracle:
         if expired(query.deadline):
             return Unknown("deadline")
         if query.claim not in self._sessions:
-            self._sessions[query.claim] = _Session(self.encoding(query.claim), self._solver)
+            try:
+                with building_until(query.deadline):
+                    self._sessions[query.claim] = _Session(self.encoding(query.claim), self._solver)
+            except TimeoutError:
+                return Unknown("deadline")
         session = self._sessions[query.claim]
         owner = {
             literal: feature

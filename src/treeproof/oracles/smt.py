@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from treeproof.errors import InternalError, MissingExtraError
 from treeproof.model.columns import LEAF
+from treeproof.oracles.building import be_on_time
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import (
     Answer,
@@ -334,6 +335,7 @@ def _encoding(forest: CellForest, claim: Claim) -> Iterator[str]:
     others, duels = _others(forest, claim), _duels(forest, claim)
     best, rounds = _best_margins(forest, duels), _rounding_below(forest)
     for tree, root in enumerate(forest.source.roots.tolist()):
+        be_on_time()
         yield f"; tree {tree}"
         for i, k in enumerate(others):
             yield f"(declare-const m{tree}_{k} Int) (assert (<= m{tree}_{k} {_number(best[root, i])}))"

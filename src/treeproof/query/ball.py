@@ -10,11 +10,12 @@ another named value is 1 divided by the scale; from a missing value to a number,
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from treeproof.model.columns import Rows
-from treeproof.model.floats import rounded_down
+from treeproof.model.floats import as_float, rounded_down
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import Feature, NumericFeature
 from treeproof.space.space import Space
@@ -45,11 +46,24 @@ class Ball:
             if self._spans(self.radius if isinstance(feature, NumericFeature) else reach):
                 cells.update(range(feature.n_cells))
         else:
-            value = Fraction(float(row[feature.column]))
-            cells.update(feature.between(-self._last(reach - value), self._last(value + reach)))
+            numbers = self._numbers(feature, reach, float(row[feature.column]))
+            if isinstance(numbers, range) and own in numbers:
+                return numbers
+            cells.update(numbers)
             if self._spans(self.radius) and feature.missing_cell is not None:
                 cells.add(feature.missing_cell)
         return as_domain(frozenset(cells), feature.ordered)
+
+    def _numbers(self, feature: NumericFeature, reach: Fraction, value: float) -> Sequence[int]:
+        """Return the cells of numbers within reach of a value."""
+        near = as_float(reach)
+        slack = (abs(value) + near) * 2.0**-50  # more than floats are off
+        if slack > 2.0**-1000 and math.isfinite(value + near + slack):
+            inner = feature.between(value - near + slack, value + near - slack)
+            if inner == feature.between(value - near - slack, value + near + slack):
+                return inner
+        exact = Fraction(value)
+        return feature.between(-self._last(reach - exact), self._last(exact + reach))
 
     def _spans(self, reach: Fraction) -> bool:
         """Return whether a distance of 1 is within reach."""

@@ -127,14 +127,18 @@ class CellForest:
 
     def left_mask(self, feature: int, cut: int) -> int:
         """Return the cells of a feature that go left at a split, as bits of a number."""
+        if self.ordered[feature]:
+            return (1 << cut + 1) - 1
+        if self.gapped[feature]:
+            return (1 << (cut >> 1)) - 1 | (cut & 1) << self.n_cells[feature] - 1
         known = self._left_masks.get((feature, cut))
         if known is None:
-            known = self._left_masks[feature, cut] = sum(1 << cell for cell in self.left_cells(feature, cut))
+            known = self._left_masks[feature, cut] = sum(1 << cell for cell in self.left_sets[cut])
         return known
 
     @cached_property
     def _left_masks(self) -> dict[tuple[int, int], int]:
-        return {}
+        return {}  # of sets; a number has one bit for each cell, so that those of all cuts would take much memory
 
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
@@ -156,6 +160,19 @@ class CellForest:
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""
         return int(self.source.decide(np.array([self.leaves(point)], dtype=np.int32))[0])
+
+    def labels(self, points: Sequence[Sequence[int]]) -> list[int]:
+        """Return what `label` does for each point; for many points at once it is several times faster."""
+        cells = np.array(points).reshape(len(points), self.n_features)
+        ordered = np.array(self.ordered)
+        node = np.tile(self.source.roots, (len(points), 1))
+        while (inner := (feature := self.feature[node]) != LEAF).any():
+            cut, cell = self.cut[node], np.take_along_axis(cells, np.maximum(feature, 0), axis=1)
+            goes_left = cell <= cut
+            for at in np.argwhere(inner & ~ordered[feature]).tolist():
+                goes_left[*at] = self._sends_left(int(feature[*at]), int(cut[*at]), int(cell[*at]))
+            node = np.where(inner, np.where(goes_left, self.source.left[node], self.source.right[node]), node)
+        return self.source.decide(node.astype(np.int32)).tolist()
 
 
 def discretise(space: Space) -> CellForest:

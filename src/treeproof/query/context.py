@@ -85,7 +85,10 @@ class Context:
 
     def locate(self, row: Rows, origin: Origin | None = None) -> Instance:
         """Return a row of the forest's own numbers, located in the space."""
-        point = self.space.cells(row)
+        return self.labelled(row, self.space.cells(row), origin)
+
+    def labelled(self, row: Rows, point: Cells, origin: Origin | None = None) -> Instance:
+        """Return a row whose cells are known, with its label; InputError if it violates a constraint."""
         if not self.cells.allows(point):
             broken = next(c for c in range(len(self.cells.clauses)) if not self.cells.allows(point, (c,)))
             raise InputError(
@@ -271,13 +274,13 @@ class Context:
         )
 
 
-def form_of(space: Space, data: Any = None) -> Form:
-    """Return how people write rows of this space: as their `data`, if there are any."""
+def form_of(space: Space, data: Any = None, narrows: bool = False) -> Form:
+    """Return how people write rows of this space: as their `data`, if there are any. See `Form` for `narrows`."""
     whole = [False] * space.forest.n_columns
     for feature in space.features:
         if isinstance(feature, NumericFeature):
             whole[feature.column] = feature.kind != "real"
-    return Form(space.forest.columns, space.forest.floats, tuple(whole)).of(data)
+    return Form(space.forest.columns, space.forest.floats, tuple(whole), narrows=narrows).of(data)
 
 
 def check_timeout(timeout: Any) -> None:
@@ -288,7 +291,18 @@ def check_timeout(timeout: Any) -> None:
         raise InputError(f"The 'timeout' parameter must be a number of seconds, at least 0. Got {timeout!r} instead.")
 
 
+def seconds_after(timeout: float | None, start: float) -> float | None:
+    """Return what is left of a timeout that began at a time of ``time.monotonic()``."""
+    check_timeout(timeout)
+    return None if timeout is None else max(0.0, timeout - (time.monotonic() - start))
+
+
 def deadline_after(timeout: float | None) -> float | None:
     """Return the time of ``time.monotonic()`` that many seconds from now."""
     check_timeout(timeout)
     return None if timeout is None else time.monotonic() + timeout
+
+
+def sooner(deadline: float | None) -> float | None:
+    """Return the time half-way to the deadline, so that what comes next has as long."""
+    return None if deadline is None else (deadline + time.monotonic()) / 2

@@ -206,13 +206,26 @@ class Deletes(ABC):
 class Alteration:
     """What the dual of deletion found: features that refute the claim when freed, and a witness.
 
-    They are `minimal` unless the deadline came first; then they are those in which the witness differs.
+    Unless it `finished`, the deadline came first, and the features are those in which the witness differs. Without a
+    witness, the claim holds if it finished, and nothing is known if not.
     """
 
     features: frozenset[int]
-    witness: Refuted
-    minimal: bool
+    witness: Refuted | None
+    finished: bool
     tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Thrift:
+    """Questions that need no answer, where a set of features need not be minimal.
+
+    A feature is kept in the set if it is `unasked`, or if the question whether it can go takes more than `effort` steps
+    (0: however many it takes), unless a witness at hand does without it.
+    """
+
+    unasked: frozenset[int] = frozenset()
+    effort: int = 0
 
 
 class Alters(ABC):
@@ -225,14 +238,16 @@ class Alters(ABC):
         claim: Claim,
         order: Sequence[int],
         start: frozenset[int],
-        witness: Refuted,
+        witness: Refuted | None,
         deadline: float | None,
         cancel: Cancel | None = None,
-        unasked: frozenset[int] = frozenset(),
+        free: Sequence[Domain] | None = None,
+        thrift: Thrift | None = None,
     ) -> Alteration:
         """Return what `treeproof.search.minimal.contrastive` finds by single questions about the claim at `point`.
 
-        Features of `unasked` need not be asked about. Another thread may stop it by `cancel`, as a deadline would.
+        Without a witness, the first question is whether there is one. Freed features take the cells of `free`, which
+        have no holes; by default all. Another thread may stop it by `cancel`, as a deadline would.
         """
 
 

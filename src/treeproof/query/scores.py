@@ -75,7 +75,7 @@ def integer_scores(forest: Forest) -> Scores:
             least[k, c] = ties[k, c] - (start[k] - start[c])
         times = 1
     else:
-        beyond = 2 * _largest_sum(forest) + 1
+        beyond = 2 * largest_sum(forest) + 1
         reach = [-_floor(-_least_sum(forest, cut, beyond) * scale) - start[0] for cut in sums.cuts]
         # Sums of neighbours in a row are differences of sums from the first on.
         total = np.array([0, *itertools.accumulate(reach)], dtype=np.int64)
@@ -105,29 +105,29 @@ def rounding_error(forest: Forest) -> Fraction:
     """
     if exact_leaves(forest)[forest.feature == LEAF].all():
         return Fraction(0)
-    largest_sum = _largest_sum(forest)
+    most = largest_sum(forest)
     if forest.decision.members:
         # Two sums, each off by an error e and at most M + e; then the division, as below.
         numbers, off = forest.decision.floats, linear(forest).error
         fine = 4 * max(Fraction(1), Fraction(forest.decision.divisor)) / numbers.fine
-        if 2 * (largest_sum + off) > Fraction(numbers.largest) * min(Fraction(1), Fraction(forest.decision.divisor)):
-            return 4 * largest_sum + 2
-        return 2 * off + 2 * (largest_sum + off) / numbers.unit + fine
+        if 2 * (most + off) > Fraction(numbers.largest) * min(Fraction(1), Fraction(forest.decision.divisor)):
+            return 4 * most + 2
+        return 2 * off + 2 * (most + off) / numbers.unit + fine
     # |fl(sum) - sum| <= g * M with g = nu / (1 - nu), M the largest sum of absolute values [Higham 2002, 4.2], as
     # n numbers but 0 are added to what the sum starts from; the division by d moves each quotient by at most u
     # relatively (half of the smallest number absolutely if it is subnormal). A gap of 2gM + 2u(1+g)M + 2d * smallest
     # therefore survives both, and 4(n+1)uM + 4d * smallest is at least that.
     numbers, divisor = forest.decision.floats, Fraction(forest.decision.divisor)
-    if 2 * largest_sum > Fraction(numbers.largest) * min(Fraction(1), divisor) or 8 * forest.n_trees > numbers.unit:
-        return 4 * largest_sum + 2  # sums may overflow, so none is trusted, however far what they must reach
-    error = 4 * (_most_terms(forest) + 1) * Fraction(1, numbers.unit) * largest_sum
+    if 2 * most > Fraction(numbers.largest) * min(Fraction(1), divisor) or 8 * forest.n_trees > numbers.unit:
+        return 4 * most + 2  # sums may overflow, so none is trusted, however far what they must reach
+    error = 4 * (_most_terms(forest) + 1) * Fraction(1, numbers.unit) * most
     error += 4 * max(Fraction(1), divisor) / numbers.fine
     # Quotients m >= s + 8u give exp(s - m) <= 1 - 4u after rounding, which no common divisor makes equal to exp(0).
     if forest.decision.softmax:
         return error + 16 * max(Fraction(1), divisor) / numbers.unit
     if forest.decision.sigmoid is not None:
         gap = sigmoid_gap(forest)
-        return 4 * largest_sum + 2 if gap is None else error + gap
+        return 4 * most + 2 if gap is None else error + gap
     return error
 
 
@@ -156,7 +156,7 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
         sums.softmax
         or sums.sigmoid is not None
         or sums.members
-        or _largest_sum(forest) > limit * small
+        or largest_sum(forest) > limit * small
         or sums.divisor > 2**32
     ):
         return np.zeros_like(leaf)
@@ -168,7 +168,7 @@ def exact_leaves(forest: Forest) -> npt.NDArray[np.bool_]:
     return leaf & np.equal(scaled, np.floor(scaled)).all(axis=1)
 
 
-def _largest_sum(forest: Forest) -> Fraction:
+def largest_sum(forest: Forest) -> Fraction:
     """Return an upper bound of the absolute class sums at any point."""
     return linear(forest).largest if forest.decision.members else _sizes(forest)[0]
 
@@ -220,7 +220,7 @@ def _least_sum(forest: Forest, cut: float, beyond: Fraction) -> Fraction:
 
 def _exponent(forest: Forest, limit: int) -> int:
     """Return the largest exponent with which the largest sum, also of a multiple for cuts, stays within the limit."""
-    largest = _largest_sum(forest)
+    largest = largest_sum(forest)
     if forest.decision.cuts is not None:
         largest = (2 * largest + 1) * max(1, forest.n_classes - 1)
     exponent = 0

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.errors import InputError, UnsupportedQueryError, require_one_of
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify
@@ -47,7 +47,7 @@ from treeproof.questions.result import (
     whatever,
 )
 from treeproof.questions.robustness import Robustness
-from treeproof.search.inflation import Widened, widen_values
+from treeproof.search.inflation import Widened, unite, widen_values
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
 from treeproof.search.minimum import minimum_abductive
 from treeproof.space.conditions import Condition
@@ -173,7 +173,7 @@ class Abductive(Result):
             return self
         if self._widen is None:
             raise UnsupportedQueryError(
-                "Only what `abductive` and `batch` return can be widened, not a copy, and not other answers."
+                "Only an explainer's own explanation can be widened, not a copy of one from a file or another process."
             )
         return self._widen(timeout)
 
@@ -275,7 +275,7 @@ class Abductive(Result):
 
     def _furthest(self) -> str:
         """Return whether other features reach further, if there was a budget of features."""
-        if self.at_most is None or self.within is None:
+        if not self.at_most or self.within is None:  # there is one set of no features
             return ""
         if self.furthest is None:
             return " Timed out; a larger radius may be possible."
@@ -323,17 +323,20 @@ Orders = Iterator[list[int]]
 """Orders of deletion, the first one first; each is made when it is needed."""
 
 
+Inflate = bool | Literal["unions"]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Which explanation is wanted: the shortest that deletion in these orders finds, or, with `costs`, the cheapest.
 
     With `inflate` the values of its features are then widened, in the first order, to intervals and sets that still
-    force the prediction.
+    force the prediction; with ``"unions"``, to several intervals each.
     """
 
     orders: Callable[[Instance], Orders]
     costs: FeatureCosts | None = None
-    inflate: bool = False
+    inflate: Inflate = False
 
 
 def make_plan(
@@ -344,9 +347,11 @@ def make_plan(
     tries: int,
     minimum: bool,
     cost: Mapping[str | int, Any] | None,
-    inflate: bool,
+    inflate: Inflate,
 ) -> Plan:
     """Return the user's options as a plan; InputError if they cannot be combined."""
+    if not isinstance(inflate, bool | np.bool_):
+        require_one_of("inflate", inflate, ("unions",))  # or True or False
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 1:
         raise InputError(f"The 'tries' parameter must be a whole number of at least 1. Got {tries!r} instead.")
     preferred = context.features(prefer)
@@ -434,6 +439,8 @@ def _explain(
         return made(context.statistics(cache, start), widened)
 
     widened = widen_values(cache, found.features, first) if plan.inflate else None
+    if plan.inflate == "unions" and widened is not None:
+        widened = unite(cache, widened, [unit for unit in first if unit in found.features])
     stats, tally = context.statistics(cache, start), cache.tally
     return made(stats, widened)
 
@@ -486,6 +493,20 @@ def make_abductive(
         _scales=Scales(tuple(map(space.features.__getitem__, features)), context.forest.columns, context.forest.floats),
         _origin=instance.origin,
     )
+
+
+def widening(
+    context: Context, instance: Instance, target: Any, found: Sufficient, order: list[int]
+) -> Callable[[float | None], Abductive]:
+    """Return the function that widens a set which another search found; its time is added to none."""
+
+    def widen(timeout: float | None) -> Abductive:
+        start = time.perf_counter()
+        cache = context.cache(instance, context.claim(instance, target), timeout)
+        widened = widen_values(cache, found.features, order)
+        return make_abductive(context, instance, target, found, context.statistics(cache, start), widened)
+
+    return widen
 
 
 def _certify(

@@ -21,7 +21,7 @@ from treeproof.proof.certificate import Certificate, certify_audit
 from treeproof.query.context import Context, Instance, check_timeout, deadline_after
 from treeproof.query.oracle import Cancel, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
-from treeproof.questions.abductive import Abductive, make_abductive
+from treeproof.questions.abductive import Abductive, make_abductive, widening
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.coverage import locate_rows
 from treeproof.questions.parallel import run_parallel
@@ -309,8 +309,10 @@ def _audit_row(
         after = context.space.row(change.witness.witness, near=instance.row)
         changes = tuple(changes_between(context.space, instance.row, after).values())
     elif not isinstance(answer, Unknown):
-        found = abductive(cache, context.order("importance", ()), start=others)
-        why = make_abductive(context, instance, None, found, context.statistics(cache, start))
+        order = context.order("importance", ())
+        found = abductive(cache, order, start=others)
+        widen = widening(context, instance, None, found, order)
+        why = make_abductive(context, instance, None, found, context.statistics(cache, start), widen=widen)
     done = not undecided and (change is None or change.status == "minimal") and (why is None or why.status == "minimal")
     return AuditedRow(
         row=i if instance.origin is None or instance.origin.name is None else instance.origin.name,

@@ -120,8 +120,8 @@ class Batch(Result, Sequence[Any]):
         statuses = Counter(getattr(result, "status", "error") for result in self.results)
         notes = [
             Line("open", f"{statuses['sound']} timed out; may not be minimal.") if statuses["sound"] else None,
-            Line("proved", f"Proved for {statuses['impossible']} rows: no change does.")
-            if statuses["impossible"]
+            Line("proved", f"Proved for {n_firm} row{'' if n_firm == 1 else 's'}: no change does.")
+            if (n_firm := statuses["impossible"])
             else None,
             Line("open", f"{statuses['unknown']} not decided: timed out.") if statuses["unknown"] else None,
             Line("open", f"{statuses['error']} not explained, because of errors.") if statuses["error"] else None,

@@ -27,7 +27,6 @@ from treeproof.questions.moves import Moves
 from treeproof.questions.parallel import track
 from treeproof.questions.result import Line, Result, aligned, as_plain, digits, lines_of, near_ties, under
 from treeproof.questions.robustness import make_robustness
-from treeproof.search.closest import Closest
 from treeproof.search.inflation import widen_values
 from treeproof.search.minimal import Sufficient, abductive
 from treeproof.search.reach import Reach, Reaches, furthest, grow
@@ -60,8 +59,19 @@ class _Search:
         self.start = time.perf_counter()
         self.cache = context.cache(instance, Stays(instance.label), timeout, cancel)
         self.moves = Moves(context, instance, context.cells.full, {}, (), dict(enumerate(scales.scales)))
-        costs, self.unit = self.moves.costs(range(context.space.n_features), stay=True)
+        self.nearest = self.moves.nearest
+
+    def grow(self, ordering: list[int], most: int) -> Iterator[Reach]:
+        """Yield ever larger reaches, at least that of no feature; TimeoutError when the deadline comes first."""
+        every = range(self.context.space.n_features)
+        try:
+            costs, self.unit = self.moves.costs(every, stay=True, deadline=self.cache.deadline)
+        except TimeoutError:  # before all distances were known: within the row's own cells, nothing changes
+            self.unit = self.nearest or Fraction(1)
+            yield Reach(frozenset(), None if self.nearest is None else 1)
+            raise
         self.reaches = Reaches(self.cache, costs)
+        yield from grow(self.reaches, ordering, most)
 
     def result(self, reach: Reach, order: list[int] | None = None) -> Abductive:
         """Return what a set reaches as an explanation; with an order of features, its conditions are widened."""
@@ -79,10 +89,8 @@ class _Search:
         if radius is None:
             return why
         moves = replace(self.moves, kept=context.units.features(reach.features))
-        nearest = None
-        if reach.witness is not None and reach.cost is not None:
-            nearest = Closest(reach.witness, reach.cost, reach.bound or 0)
-        beyond = make_robustness(context, moves, "linf", None, nearest, radius, self._distance(reach.cost), stats)
+        far = self._distance(reach.cost)
+        beyond = make_robustness(context, moves, "linf", None, reach.witness, radius, far, stats)
         return replace(why, beyond=beyond)
 
     def _distance(self, cost: int | None) -> Fraction | None:
@@ -134,9 +142,9 @@ def _reach_far(
     best: list[Reach] = []
     proved: bool | None = None
     try:
-        for reach in grow(search.reaches, ordering, budget.most):
+        for reach in search.grow(ordering, budget.most):
             best.append(reach)  # one by one: the deadline may come first
-        proved = best[-1].bound is None
+        proved = best[-1].bound is None or budget.most == 0  # there is one set of no features
         if budget.prove:
             last, is_best = furthest(search.reaches, ordering, budget.most, best[-1])
             best.append(last)
@@ -171,7 +179,7 @@ def make_profile(
 
     def found() -> Iterator[Reach]:
         """Yield reaches: those of few features first, and at last that of the reason that deletion finds at once."""
-        yield from grow(search.reaches, ordering, budget.most)
+        yield from search.grow(ordering, budget.most)
         if best[-1].bound is None:
             whole = abductive(search.cache, ordering)
             yield Reach(whole.features, None, clauses=whole.clauses, minimal=whole.status == "minimal")

@@ -52,6 +52,7 @@ class ChangeResult(WitnessResult):
     changes: tuple[Changed, ...]
     target: Label | None
     instance: tuple[Value, ...]
+    scale: str | None
     groups: tuple[Group, ...]
     _scales: Scales | None
 
@@ -72,7 +73,8 @@ class ChangeResult(WitnessResult):
     def lines(self) -> list[Line]:
         """The changes, and what is proved about them."""
         changes = beside_groups(self.changes, [change.name for change in self.changes], self.groups)
-        return [*lines_of("change", changes), Line("proved" if self.decided else "open", self._claim())]
+        scale = [] if self.scale is None else [Line("note", f"Scale: {self.scale}.")]
+        return [*lines_of("change", changes), Line("proved" if self.decided else "open", self._claim()), *scale]
 
     @abstractmethod
     def _claim(self) -> str:
@@ -107,12 +109,11 @@ def changes_between(
     reads it. Other numbers are rounded within their cell where they would take many digits, to the decimals of `before`
     and so many `digits` at least, unless `exact`.
     """
-    found = {}
+    found, same = {}, ((before == after) | (np.isnan(before) & np.isnan(after))).tolist()
     for f, feature in enumerate(space.features):
-        columns = list(feature.columns)
-        if np.array_equal(before[columns], after[columns], equal_nan=True):
+        if all(same[column] for column in feature.columns):
             continue
-        number = (written or {}).get(columns[0])
+        number = (written or {}).get(feature.columns[0])
         value = feature.show(after)
         shown = value if exact or number is not None else feature.show_briefly(after, before, digits)
         if number is not None and number != float(space.forest.floats.shortest(number)):

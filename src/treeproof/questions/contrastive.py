@@ -59,7 +59,7 @@ class Contrastive(ChangeResult):
 
     `distance` is how far the witness is from the instance, rounded to a float; None unless requested. `closest` says
     that it is proved: no other values of the same features, within the limits, give the asked-for label at a smaller
-    distance.
+    distance. `scale` says what the features' scales are, if limits are measured by them.
 
     `groups` are those of the explainer, if it has any: their features may change together and count as one. Then
     `feature_names` has the name of a group, and `features` and `changes` are those of it that the witness changes.
@@ -89,6 +89,7 @@ class Contrastive(ChangeResult):
     distance: float | None = None
     closest: bool = False
     limits: tuple[str, ...] = ()
+    scale: str | None = None
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
     groups: tuple[Group, ...] = ()
@@ -246,6 +247,7 @@ def make_contrastive(
         distance=None if distance is None else as_float(distance),
         closest=is_closest,
         limits=moves.words,
+        scale=None if instance.ball is None else instance.ball.measure,
         groups=context.groups,
         _certify=partial(_certify, moves, found, target, cheapest)
         if found == "impossible" or (isinstance(found, Change) and found.status in ("minimal", "minimum"))

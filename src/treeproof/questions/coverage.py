@@ -9,6 +9,7 @@ from treeproof.errors import InputError, is_list
 from treeproof.model.rows import as_rows
 from treeproof.query.context import Context, Instance
 from treeproof.questions.result import Result
+from treeproof.space.domains import Cells
 from treeproof.space.region import Region, read_conditions
 
 
@@ -65,15 +66,17 @@ def count_covered(context: Context, rule: Any, X: Any) -> Coverage:
 def locate_rows(context: Context, X: Any) -> list[Instance]:
     """Return the cells of the user's rows; InputError if one is outside the space."""
     found = []
-    known: dict[bytes, Instance] = {}  # many data sets have duplicate rows
+    known: dict[Cells, Instance] = {}  # many data sets have rows that no model distinguishes
     origins = context.origins(X)
-    for i, row in enumerate(as_rows(X, context.forest.columns, context.forest.floats)):
-        instance = known.get(row.tobytes())
-        if instance is None:
-            try:
-                instance = known.setdefault(row.tobytes(), context.locate(row))
-            except InputError as error:
-                error.row = i if origins[i].name is None else origins[i].name
-                raise
-        found.append(replace(instance, origin=origins[i]))
+    rows = as_rows(X, context.forest.columns, context.forest.floats)
+    points = iter(context.space.cells_of(rows))
+    for i, row in enumerate(rows):
+        try:
+            point = next(points)
+            if point not in known:
+                known[point] = context.labelled(row, point)
+        except InputError as error:
+            error.row = i if origins[i].name is None else origins[i].name
+            raise
+        found.append(replace(known[point], row=row, origin=origins[i]))
     return found

@@ -13,7 +13,7 @@ from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.proof.certificate import Certificate, certify_complete
 from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.query.oracle import Claim
-from treeproof.questions.abductive import Abductive, make_abductive
+from treeproof.questions.abductive import Abductive, make_abductive, widening
 from treeproof.questions.contrastive import Contrastive, make_contrastive
 from treeproof.questions.result import Line, Result, lines_of, whatever
 from treeproof.search.marco import enumerate_minimal
@@ -168,7 +168,8 @@ def enumerate_all(
             stats = context.statistics(cache, start)
             if isinstance(found, Sufficient):
                 if kind != "contrastive":
-                    yield make_abductive(context, instance, target, found, stats)
+                    widen = widening(context, instance, target, found, ordering)
+                    yield make_abductive(context, instance, target, found, stats, widen=widen)
             elif kind != "abductive":
                 yield make_contrastive(context, instance, target, found, stats)
 

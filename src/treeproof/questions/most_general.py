@@ -11,7 +11,7 @@ from typing import Any, Literal
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin
 from treeproof.query.context import Context, Instance, deadline_after
-from treeproof.query.oracle import Stays
+from treeproof.query.oracle import Stays, expired
 from treeproof.query.tally import Statistics
 from treeproof.questions.coverage import Coverage, locate_rows
 from treeproof.questions.result import (
@@ -28,7 +28,7 @@ from treeproof.questions.result import (
 )
 from treeproof.search.inflation import widen, widen_values
 from treeproof.search.minimal import abductive
-from treeproof.search.most_general import most_general
+from treeproof.search.most_general import Covering, most_general
 from treeproof.space.conditions import Condition
 from treeproof.space.wording import show_class
 
@@ -133,10 +133,14 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
     same = Counter(row.point for row in rows if row.label == instance.label)
     others = Counter(row.point for row in rows if row.label != instance.label)
     cache.deadline = searching
-    found = most_general(cache, same, others, known)
+    if expired(deadline):
+        found = Covering(known.domains, 0, sum(same.values()), known.clauses)
+    else:
+        found = most_general(cache, same, others, known)
     cache.deadline = deadline
     is_known = found.domains == known.domains
-    widened = known if is_known and known.widest else widen(cache, found.domains, ordering)
+    as_known = is_known and (known.widest or expired(deadline))
+    widened = known if as_known else widen(cache, found.domains, ordering)
     domains, space = widened.domains, context.space
     features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
     covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))

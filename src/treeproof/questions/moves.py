@@ -84,15 +84,17 @@ class Moves:
 
         `stay` says whether a feature may stay in its own cell, at no cost. TimeoutError at the deadline.
         """
-        chosen = sorted(features)
-        scales = {f: self.scale(f) for f in chosen}
-        common = math.lcm(*(scale.numerator for scale in scales.values()))
-        costs = {}
-        for f in chosen:
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError
+        scales: dict[int, Fraction] = {}
+        costs: dict[int, dict[int, int]] = {}
+        common = 1
+        for f in sorted(features):
+            _be_on_time(deadline)
+            scales[f] = self.scale(f)
+            common = math.lcm(common, scales[f].numerator)
+        for f, scale in scales.items():
+            _be_on_time(deadline)
             own = self.instance.point[f]
-            weight = scales[f].denominator * (common // scales[f].numerator)
+            weight = scale.denominator * (common // scale.numerator)
             units = self._units(f)
             lost = common * self._fine  # missing values are at a distance of 1
             costs[f] = {cell: lost if n is None else n * weight for cell, n in units.items() if cell != own}
@@ -101,8 +103,20 @@ class Moves:
         return costs, Fraction(1, common * self._fine)
 
     @property
-    def beside(self) -> Moves:
-        """Moves with few cells of each feature: its own and, of the others that it may take, a closest one."""
+    def nearest(self) -> Fraction | None:
+        """The least distance at which a feature leaves its own cell; None if no feature can."""
+        least: tuple[int, int] | None = None  # as a fraction: one of Python's own takes longer to compare
+        for f, cells in enumerate(self._beside):
+            scale, own = self.scale(f), self.instance.point[f]
+            for cell, n in self._units(f, cells).items():
+                far = (self._fine, 1) if n is None else (n * scale.denominator, scale.numerator)
+                if cell != own and (least is None or far[0] * least[1] < least[0] * far[1]):
+                    least = far
+        return None if least is None else Fraction(least[0], least[1] * self._fine)
+
+    @property
+    def _beside(self) -> list[frozenset[int]]:
+        """Few cells of each feature: its own and, of the others that it may take, a closest one."""
         near = []
         for f, (domain, own) in enumerate(zip(self.free, self.instance.point, strict=True)):
             feature = self.context.space.features[f]
@@ -113,28 +127,29 @@ class Moves:
             else:  # all are equally far
                 cells = {own, *itertools.islice((cell for cell in domain if cell != own), 1)}
             near.append(frozenset(cells))
-        return replace(self, free=tuple(near))
+        return near
 
-    def _units(self, f: int) -> Mapping[int, int | None]:
-        """Return how far each cell that a feature may take is, unscaled, in whole multiples of 1 / _fine.
+    def _units(self, f: int, cells: Iterable[int] | None = None) -> Mapping[int, int | None]:
+        """Return how far each cell that a feature may take is, or each of these, in whole multiples of 1 / _fine.
 
-        None where a missing value is lost or found.
+        Unscaled; None where a missing value is lost or found.
         """
-        feature = self.context.space.features[f]
+        feature, cells = self.context.space.features[f], self.free[f] if cells is None else cells
         if not isinstance(feature, NumericFeature):
-            return dict.fromkeys(self.free[f], self._fine)
+            return dict.fromkeys(cells, self._fine)
         value = float(self.instance.row[feature.column])
         limit = self.limits.get(f)
         given = limit.intervals if limit and limit.intervals else None
         (low, high), *_ = [(-math.inf, math.inf)] if given is None else rounded(given, feature.floats)
-        nearest = np.clip(value, np.maximum(feature.lows, low), np.minimum(feature.highs, high)).tolist()
-        fine = self._fine
-        return {
-            cell: None
-            if math.isnan(value) or cell == feature.missing_cell
-            else abs(_units(nearest[feature.place(cell)], fine) - _units(value, fine))
-            for cell in self.free[f]
-        }
+        if math.isnan(value):
+            return dict.fromkeys(cells)
+        fine, own = self._fine, _units(value, self._fine)
+
+        def far(place: int) -> int:
+            nearest = min(max(value, feature.starts[place], low), feature.ends[place], high)
+            return abs(_units(nearest, fine) - own)
+
+        return {cell: None if cell == feature.missing_cell else far(feature.place(cell)) for cell in cells}
 
     @property
     def _fine(self) -> int:
@@ -186,7 +201,8 @@ class Moves:
             return 1 / self.scale(f)
         if math.isnan(before) or math.isnan(after):
             return Fraction(1)
-        return abs(Fraction(after) - Fraction(before)) / self.scale(f)
+        scale, fine = self.scale(f), self._fine
+        return Fraction(abs(_units(after, fine) - _units(before, fine)) * scale.denominator, fine * scale.numerator)
 
     def beyond(self, f: int, radius: Fraction) -> frozenset[int]:
         """Return the cells of a feature that have no value within its limits and the radius."""
@@ -335,6 +351,11 @@ def span(context: Context, f: int) -> Fraction:
         first, last = _cuts(context.forest, feature) if isinstance(feature, NumericFeature) else (0.0, 0.0)
         known[f] = Fraction(last) - Fraction(first) or Fraction(1)
     return known[f]
+
+
+def _be_on_time(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise TimeoutError
 
 
 def _cuts(forest: Forest, feature: NumericFeature) -> Interval:

@@ -32,6 +32,10 @@ class Norm(ABC):
         """Return the distance of each cell of each feature, in whole units, and the unit; TimeoutError if late."""
         return moves.costs(range(len(moves.free)), stay=True, deadline=deadline)
 
+    def nearest(self, moves: Moves) -> Fraction | None:
+        """Return a distance below which all inputs are in the row's own cells; None if there are no others."""
+        return moves.nearest
+
     @abstractmethod
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip, or the nearest one found before the deadline; `answer` is any flip."""
@@ -94,11 +98,15 @@ class _Count(Norm):
     meaning = "the number of changed features"
 
     def costs(self, moves: Moves, deadline: float | None = None) -> tuple[CellCosts, Fraction]:
-        """Return 1 for every cell but the row's own; InputError for a scale, which has no meaning here."""
-        if moves.scales:
-            raise InputError("'scale' has no meaning for norm='l0', which counts changed features. Leave it out.")
+        """Return 1 for every cell but the row's own."""
         own = moves.instance.point
         return {f: {cell: int(cell != own[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
+
+    def nearest(self, moves: Moves) -> Fraction | None:
+        """Return 1, if a feature can change; InputError for a scale, which has no meaning here."""
+        if moves.scales:
+            raise InputError("'scale' has no meaning for norm='l0', which counts changed features. Leave it out.")
+        return Fraction(1) if any(len(cells) > 1 for cells in moves.free) else None
 
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the flip with the fewest changes."""

@@ -15,7 +15,7 @@ from treeproof.model.floats import FLOAT32
 from treeproof.model.frames import Origin
 from treeproof.model.rows import as_row
 from treeproof.query.ball import Ball
-from treeproof.query.context import Context, Instance
+from treeproof.query.context import Context, Instance, seconds_after
 from treeproof.query.oracle import Entailed, Never, Refuted, Stays, Unknown
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
@@ -231,7 +231,7 @@ def review(
 
     With a ball, features without a condition stay in it. A local explanation brings its own.
     """
-    start = time.perf_counter()
+    start, began = time.perf_counter(), time.monotonic()
     if isinstance(claim, Abductive):
         if claim.target is not None:
             raise InputError(
@@ -250,7 +250,7 @@ def review(
     wanted = context.class_index(label) if instance is None else instance.label
     claim = read_claim(context, instance, _members(context, claim), top)
     given = read_conditions(context.space, claim, None if instance is None else instance.row)
-    return _Case(context.plain, instance, wanted, given, timeout).result(start)
+    return _Case(context.plain, instance, wanted, given, seconds_after(timeout, began)).result(start)
 
 
 def _own_ball(context: Context, claim: Abductive) -> Ball:
@@ -316,7 +316,7 @@ class _Case:
             near = "" if self.ball is None else ", with other features near the row"
             raise _unsatisfiable(f"the conditions together with the constraints{near}")
         minimal, redundant, done = self._needs() if isinstance(answer, Entailed) else (None, (), True)
-        example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, (), ())
+        example = self._counterexample(answer) if isinstance(answer, Refuted) else (None, None, {}, ())
         only_if = self._only_if() if isinstance(answer, Refuted) else ()
         repair = None
         if isinstance(answer, Entailed) and self.applies is not False:
@@ -334,7 +334,7 @@ class _Case:
             redundant=redundant,
             counterexample=example[0],
             counterexample_label=example[1],
-            changes=example[2],
+            changes=tuple(example[2].values()),
             example=example[3],
             repair=repair,
             instance=None if self.instance is None else context.present(self.row),
@@ -347,7 +347,7 @@ class _Case:
             scale=None if self.ball is None else self.ball.measure,
             only_if=only_if,
             _scales=Scales(
-                tuple(context.space.features[context.space.index(change.name)] for change in example[2]),
+                tuple(context.space.features[f] for f in example[2]),
                 context.forest.columns,
                 context.forest.floats,
             ),
@@ -452,7 +452,7 @@ class _Case:
         """Return whether a given condition says no more than that a feature stays in the row's cell."""
         return self.instance is not None and self.given[i].cells == frozenset((self.point[self.given[i].feature],))
 
-    def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, tuple[Changed, ...], tuple[str, ...]]:
+    def _counterexample(self, answer: Refuted) -> tuple[tuple[Value, ...], Label, dict[int, Changed], tuple[str, ...]]:
         """Return an input that satisfies the conditions as they are written, its label, and how it differs, or is."""
         context = self.context
         point, label = answer.witness, answer.label
@@ -467,9 +467,9 @@ class _Case:
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:
             features = context.space.features
-            return values, named, (), tuple(equals(feature.name, feature.show(row)) for feature in features)
+            return values, named, {}, tuple(equals(feature.name, feature.show(row)) for feature in features)
         changes = changes_between(context.space, self.row, row, written, readings=True)
-        return values, named, tuple(changes.values()), ()
+        return values, named, changes, ()
 
 
 def _unsatisfiable(what: str) -> InputError:

@@ -16,7 +16,6 @@ from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify, certify_change
 from treeproof.query.ball import Ball
-from treeproof.query.cache import Cache
 from treeproof.query.context import Context, deadline_after
 from treeproof.query.oracle import Claim, Entailed, Refuted
 from treeproof.query.tally import Statistics
@@ -25,7 +24,6 @@ from treeproof.questions.changes import Changed, ChangeResult
 from treeproof.questions.moves import Moves
 from treeproof.questions.norms import NORMS, NormName
 from treeproof.questions.result import Scales, as_plain, certified, near_ties
-from treeproof.search.closest import CellCosts, Closest
 from treeproof.search.minimum import minimum_contrastive
 from treeproof.space.domains import as_domain
 from treeproof.space.wording import show_class
@@ -39,21 +37,19 @@ def measure(
     by = NORMS[norm]
     start = time.perf_counter()
     cache = context.plain.cache(moves.instance, context.claim(moves.instance, target), timeout, free=moves.free)
-    nearby, unit = by.costs(moves.beside)
+    proved = by.nearest(moves)
     answer = cache.ask(frozenset())
-    bound = None if isinstance(answer, Entailed) else _nearest_cell(cache, nearby)
-    found = None
-    if isinstance(answer, Refuted):
+    witness, nearest = None, None
+    if isinstance(answer, Entailed):
+        proved = None
+    elif isinstance(answer, Refuted):
         try:
-            costs, _ = by.costs(moves, cache.deadline)
+            costs, unit = by.costs(moves, cache.deadline)
             found = by.search(cache, costs, ordering, answer)
+            witness, proved, nearest = found.witness, found.bound * unit, found.cost * unit
         except TimeoutError:  # before all distances were known
-            far = by.distance(moves.distances(answer)) / unit
-            found = Closest(answer, int(far), min(bound or 0, int(far)))
-        bound = found.bound
-    proved = None if bound is None else bound * unit
-    nearest = None if found is None else found.cost * unit
-    made = make_robustness(context, moves, norm, target, found, proved, nearest, context.statistics(cache, start))
+            witness, nearest = answer, by.distance(moves.distances(answer))
+    made = make_robustness(context, moves, norm, target, witness, proved, nearest, context.statistics(cache, start))
     return replace(made, _certify=partial(_certify, context.plain, moves, norm, target, made, ordering))
 
 
@@ -101,26 +97,20 @@ def _certify_count(
     raise UnsupportedQueryError("Timed out before the smallest change was found; allow more time.")
 
 
-def _nearest_cell(cache: Cache, costs: CellCosts) -> int | None:
-    """Return the least distance at which an input leaves the instance's own cells; nothing closer changes the label."""
-    others = (cost for f, cells in costs.items() for cell, cost in cells.items() if cell != cache.point[f])
-    return min(others, default=None)
-
-
 def make_robustness(
     context: Context,
     moves: Moves,
     norm: NormName,
     target: Any,
-    found: Closest | None,
+    witness: Refuted | None,
     proved: Fraction | None,
     nearest: Fraction | None,
     stats: Statistics,
 ) -> Robustness:
     """Return what was found as a result: the nearest flip, its distance, and the distance that is proved."""
-    reached = moves.reach(found.witness, digits=9) if found else None  # its distance is told
-    if found and NORMS[norm].distance(moves.distances(found.witness)) != nearest:
-        raise InternalError(f"The witness {found.witness} is not at the distance {nearest}; please report this.")
+    reached = moves.reach(witness, digits=9) if witness else None  # its distance is told
+    if witness and NORMS[norm].distance(moves.distances(witness)) != nearest:
+        raise InternalError(f"The witness {witness} is not at the distance {nearest}; please report this.")
     return Robustness(
         label=context.labels[moves.instance.label],
         norm=norm,
@@ -158,6 +148,8 @@ class Robustness(ChangeResult):
     label, however far; `proved` is infinite and there is no witness) or ``"bounds"`` (timed out: the nearest flip
     is not closer than `proved`, and not farther than `nearest`, if that is known).
 
+    `scale` says by what changes of features are divided, unless they are counted.
+
     `kept` names the features that keep their values, if some were to: all of that is about inputs that agree on these.
     Distances are those of single features, also of features in `groups`.
 
@@ -170,6 +162,7 @@ class Robustness(ChangeResult):
       chest-pain: 1 -> 0.5
     Proved: every input at a distance below 0.5 keeps the label; this one is within 0.5.
     Distance: the largest scaled change of a feature.
+    Scale: the span of the forest's cuts.
     """
 
     label: Label
@@ -185,6 +178,7 @@ class Robustness(ChangeResult):
     n_features: int
     stats: Statistics = field(compare=False)
     kept: tuple[str, ...] = ()
+    scale: str | None = None
     groups: tuple[Group, ...] = ()
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)

@@ -9,7 +9,7 @@ small one says more, and costs less to count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treeproof import _core
@@ -55,9 +55,12 @@ class SmallestHittingSets:
         return self._size * self._price
 
     @property
-    def excluded(self) -> frozenset[int]:
-        """The features that were tried before those of the set just found: further sets of these alone tell most."""
-        return frozenset(self._search.excluded)
+    def excluded(self) -> list[int]:
+        """The features that were tried before those of the set just found, in turn.
+
+        Further sets of these alone tell most, the more the earlier they were tried.
+        """
+        return self._search.excluded
 
     def add(self, features: Iterable[int]) -> None:
         """Ask that these features be hit too; at least one."""
@@ -90,7 +93,7 @@ class HittingSets:
     ([0, 2], 2)
     """
 
-    excluded: frozenset[int] = frozenset()  # as in `SmallestHittingSets`; this search tries no feature after the other
+    excluded: Sequence[int] = ()  # as in `SmallestHittingSets`; this search tries no feature after the other
 
     def __init__(self, costs: Mapping[int, int], *, deadline: float | None = None) -> None:
         self.bound = 0

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Entailed, Inflates, Refuted, Stays, expired
-from treeproof.space.domains import Domain
+from treeproof.query.oracle import Entailed, Inflates, Labels, Refuted, Stays, expired, violates
+from treeproof.space.domains import Domain, as_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,41 @@ def widen_values(cache: Cache, features: frozenset[int], order: Iterable[int]) -
     kept = cache.units.features(features)
     start = [own if f in kept else cache.free[f] for f, own in enumerate(cache.own)]
     return widen(cache, start, [f for unit in order if unit in features for f in cache.units.members[unit]])
+
+
+def unite(cache: Cache, widened: Widened, order: Iterable[int]) -> Widened:
+    """Return the domains with every cell that can join them, also behind others that cannot: ranges with holes.
+
+    Features take further cells in the given order. Domains that are not the widest ranges stay as they are.
+    """
+    if not widened.widest:
+        return widened
+    wider, forest, clauses = list(widened.domains), cache.forest, widened.clauses
+    kept = (f for unit in order for f in cache.units.members[unit])
+    for f in [f for f in kept if forest.ordered[f] or forest.gapped[f]]:
+        cells = frozenset(range(forest.n_cells[f])).difference(wider[f])
+        while cells:
+            if expired(cache.deadline):
+                return Widened(tuple(wider), False, clauses)
+            answer = cache.decide([*wider[:f], as_domain(cells, forest.ordered[f]), *wider[f + 1 :]])
+            if isinstance(answer, Refuted):
+                cells -= _refuted(cache, answer, f, cells)
+            elif isinstance(answer, Entailed):
+                wider[f] = as_domain(cells.union(wider[f]), forest.ordered[f])
+                clauses |= answer.clauses
+                break
+            else:
+                return Widened(tuple(wider), False, clauses)
+    return Widened(tuple(wider), True, clauses)
+
+
+def _refuted(cache: Cache, answer: Refuted, f: int, cells: frozenset[int]) -> frozenset[int]:
+    """Return the cells with which the witness refutes the claim, whatever its own."""
+    label = cache.oracle.label if isinstance(cache.oracle, Labels) else cache.forest.label
+    moved = {cell: (*answer.witness[:f], cell, *answer.witness[f + 1 :]) for cell in cells}
+    return frozenset(
+        cell for cell, point in moved.items() if violates(cache.claim, label(point)) and cache.forest.allows(point)
+    )
 
 
 def _beside(forest: CellForest, f: int, wider: Sequence[Domain]) -> Iterator[list[int]]:

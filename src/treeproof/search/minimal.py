@@ -12,15 +12,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from treeproof.errors import InternalError
 from treeproof.query.cache import Cache
-from treeproof.query.oracle import Alters, Deletes, Entailed, Labels, Refuted, Stays, Unknown, expired, violates
+from treeproof.query.oracle import (
+    Alteration,
+    Alters,
+    Deletes,
+    Entailed,
+    Labels,
+    Refuted,
+    Stays,
+    Thrift,
+    Unknown,
+    expired,
+    violates,
+)
 
 Status = Literal["minimum", "minimal", "sound"]
 """What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""
+
+_EFFORT = 30  # steps of the bound for one feature of a change that need not be minimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,10 @@ class Sufficient:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Features whose change alone can break the claim, with a witness; `sound` if the deadline came first."""
+    """Features whose change alone can break the claim, with a witness that changes all of them.
+
+    `sound` if the deadline came first, or if a minimal set was not asked for.
+    """
 
     features: frozenset[int]
     witness: Refuted
@@ -113,34 +130,82 @@ def _clauses_used(cache: Cache, features: frozenset[int]) -> frozenset[int]:
     return answer.clauses if isinstance(answer, Entailed) else frozenset(range(len(cache.forest.clauses)))
 
 
-def contrastive(
-    cache: Cache,
-    order: Sequence[int],
-    witness: Refuted,
-    start: frozenset[int] | None = None,
-    unasked: frozenset[int] = frozenset(),
-) -> Change:
+def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: frozenset[int] | None = None) -> Change:
     """Return a subset-minimal set of features that, when freed, refutes the claim.
 
-    `start` is a set that is known to refute it when freed, by default all features; `witness` shows that. Features of
-    `unasked` are not worth a question: they go only where a witness at hand does without. Then the set is minimal in
-    the others alone, and which one it is depends on the oracle.
+    `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
     """
-    found = _altered(cache, order, witness, cache.features if start is None else start, unasked)
-    if cache.forest.label(found.witness.witness) != found.witness.label:
-        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
+    freed = cache.features if start is None else start
+    if not _alters_as_a_whole(cache):
+        return checked(cache, _altered(cache, order, witness, freed))
+    found = _alteration(cache, order, freed, witness)
+    assert found.witness is not None, "it had one"
+    return checked(cache, Change(found.features, found.witness, "minimal" if found.finished else "sound"))
+
+
+def change_beside(cache: Cache, order: Sequence[int], kept: frozenset[int], unasked: frozenset[int]) -> Change | None:
+    """Return features other than the kept ones that refute the claim when freed, or None if the kept ones suffice.
+
+    They are few, but perhaps not minimal, and depend on the oracle: those of `unasked` go only where a witness at hand
+    does without, and so do others where the question takes long. Raises TimeoutError when the deadline comes first. The
+    caller has its witness `checked`.
+    """
+    if _alters_as_a_whole(cache):
+        found = _alteration(cache, order, cache.features - kept, None, Thrift(unasked, _EFFORT))
+        if not found.finished:
+            raise TimeoutError
+        return None if found.witness is None else Change(found.features, found.witness, "sound")
+    answer = cache.ask(kept)
+    if isinstance(answer, Entailed):
+        return None
+    change = None if isinstance(answer, Unknown) else _altered(cache, order, answer, cache.features - kept, unasked)
+    if change is None or change.status == "sound":
+        raise TimeoutError
+    return replace(change, status="sound")
+
+
+def _alters_as_a_whole(cache: Cache) -> bool:
+    return isinstance(cache.oracle, Alters) and not (cache.has_holes or cache.units.groups)
+
+
+def _alteration(
+    cache: Cache, order: Sequence[int], freed: frozenset[int], witness: Refuted | None, thrift: Thrift | None = None
+) -> Alteration:
+    assert isinstance(cache.oracle, Alters)
+    free = cache.free if cache.limited else None
+    found = cache.oracle.alter(
+        cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel, free, thrift
+    )
+    cache.tally.add(found.tally)
     return found
 
 
+def checked(cache: Cache, change: Change) -> Change:
+    """Return the change; InternalError unless the forest itself gives its witness the label that the oracle said."""
+    _compare(cache, change, cache.forest.label(change.witness.witness))
+    return change
+
+
+def check_all(cache: Cache, changes: Sequence[Change]) -> None:
+    """Do as `checked` does for many changes at once: a few times faster."""
+    labels = cache.forest.labels([change.witness.witness for change in changes])
+    for change, label in zip(changes, labels, strict=True):
+        _compare(cache, change, label)
+
+
+def _compare(cache: Cache, change: Change, label: int) -> None:
+    if change.witness.label != label:
+        raise InternalError(f"{cache.oracle.name}: a witness has another label than it said; please report this.")
+
+
 def _altered(
-    cache: Cache, order: Sequence[int], witness: Refuted, freed: frozenset[int], unasked: frozenset[int]
+    cache: Cache,
+    order: Sequence[int],
+    witness: Refuted,
+    freed: frozenset[int],
+    unasked: frozenset[int] = frozenset(),
 ) -> Change:
-    if isinstance(cache.oracle, Alters) and not (cache.limited or cache.units.groups):
-        found = cache.oracle.alter(
-            cache.point, cache.claim, order, freed, witness, cache.deadline, cache.cancel, unasked
-        )
-        cache.tally.add(found.tally)
-        return Change(found.features, found.witness, "minimal" if found.minimal else "sound")
+    """Return what is left of the freed features when each goes that can, but for those that are not asked about."""
     for feature in order:
         if feature not in freed:
             continue
@@ -153,7 +218,7 @@ def _altered(
         if isinstance(answer, Refuted):
             witness = answer
             freed -= {feature}
-    return Change(freed - (unasked - cache.differences(witness)), witness, "minimal")
+    return Change(cache.differences(witness), witness, "minimal")  # a later one may do without what was not asked about
 
 
 def _put_back(cache: Cache, witness: Refuted, unit: int) -> Refuted | None:

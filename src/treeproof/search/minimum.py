@@ -27,7 +27,6 @@ Doing it less often leaves somewhat longer sets where the deadline comes first (
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -35,12 +34,13 @@ from typing import Generic, TypeVar
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets, SmallestHittingSets
-from treeproof.search.minimal import Change, Sufficient, abductive, contrastive
+from treeproof.search.minimal import Change, Sufficient, abductive, change_beside, check_all, contrastive
 
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
 Set = frozenset[int]
 
+_BATCH = 256  # witnesses that are checked at once
 _GATHER = 8  # a candidate is gathered when this share of sets, one in so many, was learned since the last one
 
 
@@ -69,12 +69,18 @@ def minimum_abductive(
         return abductive(cache, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int], excluded: Set) -> Change | None:
-        answer = _ask(cache, kept)
-        if isinstance(answer, Entailed):
-            return None
-        return contrastive(cache, order, answer, cache.features - kept, excluded)
+        if len(unchecked) == _BATCH:
+            check_all(cache, unchecked)
+            unchecked.clear()
+        change = change_beside(cache, order, kept, excluded)
+        if change is not None:
+            unchecked.append(change)
+        return change
 
-    return _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
+    unchecked: list[Change] = []
+    found = _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
+    check_all(cache, unchecked)
+    return found
 
 
 def minimum_contrastive(
@@ -88,10 +94,13 @@ def minimum_contrastive(
         assert isinstance(answer, Refuted), "only sets that do are shrunk"
         return contrastive(cache, costliest_first, answer, freed)
 
-    def missed(freed: Set, order: Sequence[int], excluded: Set) -> Sufficient | None:
-        answer = _ask(cache, cache.features - freed)
-        order = sorted(order, key=lambda f: f in excluded)
-        return None if isinstance(answer, Refuted) else abductive(cache, order, cache.features - freed)
+    def missed(freed: Set, order: Sequence[int], _excluded: Set) -> Sufficient | None:
+        if isinstance(_ask(cache, cache.features - freed), Refuted):
+            return None
+        found = abductive(cache, order, cache.features - freed)
+        if found.status == "sound":
+            raise TimeoutError
+        return found
 
     return _minimum(cache, order, costs, contrastive(cache, costliest_first, witness), shrink, missed)
 
@@ -107,10 +116,11 @@ def _minimum(
 ) -> Minimum[Found, Other]:
     """Return a cheapest set of one kind.
 
-    `best` is any set that does. `shrink` makes a set that does minimal; `missed` returns a set of the other kind that
-    has none of the given features, minimal but for excluded ones, or None if these do.
+    `best` is any set that does. `shrink` makes a set that does minimal. `missed` returns a set of the other kind that
+    has none of the given features, or None if these do; it leaves features out in the given order, but perhaps not
+    every excluded one that it could.
     """
-    uses: Counter[int] = Counter()
+    uses = dict.fromkeys(cache.features, 0)
     others: list[Other] = []
     prices = set(costs.values())
     sets = (
@@ -126,26 +136,29 @@ def _minimum(
         """Return what a set must cost less than to be worth finding."""
         return cost(best.features) if enough is None else min(cost(best.features), enough + 1)
 
+    def by_use() -> list[int]:
+        """Return the features, the often used ones first."""
+        return sorted(order, key=lambda f: -uses[f] / costs[f])
+
     def filled(features: Set, most: int) -> Set:
         """Return these features and more, the often used ones first, as long as they cost no more than `most`."""
         left = most - cost(features)
-        for f in sorted(cache.features - features, key=lambda f: -uses[f] / costs[f]):
-            if costs[f] <= left:
+        for f in by_use() if left else ():
+            if f not in features and costs[f] <= left:
                 features |= {f}
                 left -= costs[f]
         return features
 
-    def learn(features: Set, excluded: Set = frozenset()) -> Set:
-        """Learn and return a set that these features miss; empty if these do."""
+    def learn(features: Set, excluded: Sequence[int] = ()) -> Set:
+        """Learn and return a set that these features miss, if possible of what was excluded; empty if these do."""
         if expired(cache.deadline):
             raise TimeoutError
-        unproved = excluded if len(others) % 2 else frozenset[int]()
-        other = missed(features, sorted(order, key=lambda f: -uses[f] / costs[f]), unproved)
+        late = frozenset(excluded)
+        other = missed(features, [f for f in by_use() if f not in late] + [*reversed(excluded)], late)
         if other is None:
             return frozenset()
-        if other.status == "sound":
-            raise TimeoutError
-        uses.update(other.features)
+        for f in other.features:
+            uses[f] += 1
         sets.add(other.features)
         others.append(other)
         return other.features

@@ -14,6 +14,7 @@ A counterexample is moved towards home as far as it stays one: the nearer it is,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -81,7 +82,7 @@ class Search:
         self.best = np.array([], dtype=int)
         self._known = Widened(self.hull(self.best), False) if known is None else known
         self._clauses = self._known.clauses
-        self.covered = int(self._weights[self.within(self._points, self._known.domains)].sum())
+        self.covered = int(self._weights[within(self._points, self._known.domains)].sum())
         self._bound = int(self._weights.sum())
 
     def run(self) -> Covering:
@@ -91,17 +92,31 @@ class Search:
             self._bound = self.covered
         except TimeoutError:
             pass
+        return self._found()
+
+    def approach(self) -> Covering:
+        """Return a good box, by giving points up greedily, without a proof that it is the best."""
+        with suppress(TimeoutError):
+            self._approach()
+        return self._found()
+
+    def _found(self) -> Covering:
         domains = self.hull(self.best) if len(self.best) else self._known.domains
         return Covering(domains, self.covered, self._bound, self._clauses)
 
-    def _search(self) -> None:
-        """Find the best hull and prove that there is no better one; TimeoutError when the deadline comes first."""
+    def _approach(self) -> Integers:
+        """Find a good hull; return the points that some box may cover; TimeoutError when the deadline comes first."""
         alive = self.screen()
         self._bound = int(self._weights[alive].sum())
         kept = alive
         for counterexample in self.counterexamples:
             kept = self.give_up(kept, counterexample)
         self.improve(kept)
+        return alive
+
+    def _search(self) -> None:
+        """Find the best hull and prove that there is no better one; TimeoutError when the deadline comes first."""
+        alive = self._approach()
         with Choice(self._cache, self._points[alive], self._weights[alive]) as choice:
             try:
                 for counterexample in self.counterexamples:
@@ -228,17 +243,7 @@ class Search:
 
     def inside(self, points: Integers, kept: Integers) -> npt.NDArray[np.bool_]:
         """Return which of some points lie in the hull of home and points."""
-        return self.within(points, self.hull(kept))
-
-    def within(self, points: Integers, domains: Iterable[Domain]) -> npt.NDArray[np.bool_]:
-        """Return which of some points lie in these domains."""
-        inside = np.ones(len(points), dtype=bool)
-        for f, domain in enumerate(domains):
-            if isinstance(domain, range):
-                inside &= (domain[0] <= points[:, f]) & (points[:, f] <= domain[-1])
-            else:
-                inside &= np.isin(points[:, f], list(domain))
-        return inside
+        return within(points, self.hull(kept))
 
     def value(self, kept: Integers) -> int:
         """Return what the hull of home and points covers."""
@@ -325,6 +330,17 @@ class Choice:
                 return None
             found.append(extent)
         return found or None
+
+
+def within(points: Integers, domains: Iterable[Domain]) -> npt.NDArray[np.bool_]:
+    """Return which of some points lie in these domains."""
+    inside = np.ones(len(points), dtype=bool)
+    for f, domain in enumerate(domains):
+        if isinstance(domain, range):
+            inside &= (domain[0] <= points[:, f]) & (points[:, f] <= domain[-1])
+        else:
+            inside &= np.isin(points[:, f], list(domain))
+    return inside
 
 
 def _missing_cells(forest: CellForest) -> Integers:

@@ -16,24 +16,35 @@ that meet all changes without t that are known, and with which the box has a wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treeproof.query.cache import Cache
 from treeproof.query.gains import gaining_regions
-from treeproof.query.oracle import Answer, Entailed, Refuted, Unknown, expired
+from treeproof.query.oracle import Refuted, Unknown, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.marco import enumerate_minimal
-from treeproof.search.minimal import Sufficient, abductive, contrastive
-from treeproof.space.domains import Domain
+from treeproof.search.minimal import Sufficient, abductive, change_beside, checked
+from treeproof.space.domains import Domain, as_domain
 
-_PATIENCE = 200  # explanations that show nothing new, before features are looked at one by one
-_EFFORT = 1000  # sets that are tried for each of them at first; twice as many the next time
+_PATIENCE = 200  # explanations that show nothing new, before features are looked at one by one; then a quarter of that
+_EFFORT = 100  # sets that are tried for each of their boxes at first; twice as many the next time
 _MOST_REGIONS = 500  # of a feature that is looked at; one with more turns up sooner or later
 
 
-class _TooHardError(Exception):
-    """So many sets do not decide whether a feature is relevant."""
+@dataclass(slots=True)
+class _Region:
+    """A box in which a feature can help a rival, and what the search there has found so far.
+
+    `forced` are the features that every point of the domains changes, the feature itself among them. `useless` are sets
+    of others that, kept, leave the domains without a witness. Once it is `closed`, the feature is in no explanation for
+    a witness in this box.
+    """
+
+    domains: Sequence[Domain]
+    forced: frozenset[int]
+    useless: list[frozenset[int]] = field(default_factory=list)
+    closed: bool = False
 
 
 @dataclass(slots=True)
@@ -88,7 +99,7 @@ def _find_relevant(cache: Cache, order: list[int], found: Relevances) -> None:
             found.relevant.setdefault(feature, sufficient.features)
 
     idle, effort = 0, _EFFORT
-    targets: list[tuple[int, list[dict[int, int]]]] | None = None
+    targets: dict[int, list[_Region]] | None = None
     changes: list[frozenset[int]] = []
     for explanation in enumerate_minimal(cache, order, "abductive"):
         n_relevant = len(found.relevant)
@@ -100,62 +111,67 @@ def _find_relevant(cache: Cache, order: list[int], found: Relevances) -> None:
                 if not found.known(feature):
                     show(abductive(cache, order, start=cache.features - explanation.features | {feature}))
         idle = 0 if len(found.relevant) > n_relevant else idle + 1
-        if idle >= _PATIENCE:
+        if idle >= (_PATIENCE if targets is None else _PATIENCE // 4):
             idle = 0
             targets = _targets(cache, found) if targets is None else targets
-            for feature, regions in targets:
+            for feature, regions in targets.items():
                 if found.known(feature):
                     continue
-                try:
-                    sufficient = _with_target(cache, order, feature, regions, changes, effort)
-                except _TooHardError:
-                    continue
-                if sufficient is None:
-                    found.irrelevant |= {feature}
-                else:
+                sufficient = _with_target(cache, order, feature, regions, changes, effort)
+                if sufficient is not None:
                     show(sufficient)
+                elif all(region.closed for region in regions):
+                    found.irrelevant |= {feature}
             effort *= 2
         if all(map(found.known, cache.features)):
             return
         order.sort(key=lambda f: not found.known(f))
 
 
-def _targets(cache: Cache, found: Relevances) -> list[tuple[int, list[dict[int, int]]]]:
+def _targets(cache: Cache, found: Relevances) -> dict[int, list[_Region]]:
     """Return the unknown features, each with the boxes in which it can help a rival; those with few boxes first.
 
     With constraints between features, or sums that may round, a feature may matter elsewhere too.
     """
     if cache.forest.band or cache.forest.clauses or cache.units.groups:
-        return []
-    forest, point, label = cache.forest, cache.point, cache.claim.label
-    unknown = [f for f in sorted(cache.features) if not found.known(f)]
-    regions = ((f, gaining_regions(forest, point, label, f, _MOST_REGIONS)) for f in unknown)
-    return sorted(((f, boxes) for f, boxes in regions if boxes is not None), key=lambda entry: len(entry[1]))
+        return {}
+    targets = {}
+    for target in sorted(cache.features):
+        if found.known(target):
+            continue
+        boxes = gaining_regions(cache.forest, cache.point, cache.claim.label, target, _MOST_REGIONS)
+        if boxes is not None:
+            targets[target] = [region for box in boxes if (region := _region(cache, box)) is not None]
+    return dict(sorted(targets.items(), key=lambda entry: len(entry[1])))
+
+
+def _region(cache: Cache, box: Mapping[int, int]) -> _Region | None:
+    """Return the part of a box that is allowed, if there is one."""
+    domains = [
+        as_domain(frozenset(cell for cell in free if box[f] >> cell & 1), cache.forest.ordered[f]) if f in box else free
+        for f, free in enumerate(cache.free)
+    ]
+    forced = frozenset(f for f in box if cache.point[f] not in domains[f])
+    return _Region(domains, forced) if all(map(len, domains)) else None
 
 
 def _with_target(
     cache: Cache,
     order: Sequence[int],
     target: int,
-    regions: Sequence[dict[int, int]],
+    regions: Sequence[_Region],
     changes: list[frozenset[int]],
     effort: int,
 ) -> Sufficient | None:
-    """Return an abductive explanation with the target, or None if there is none.
+    """Return an abductive explanation with the target, or None if none was found; regions without any are closed.
 
-    `changes` are sets whose change breaks the claim; those found on the way are added. Raises _TooHardError if `effort`
-    sets for a box do not tell.
+    `changes` are sets whose change breaks the claim; those found on the way are added. In each region at most `effort`
+    sets are tried.
     """
     for region in regions:
-        domains = [
-            frozenset(cell for cell in free if region[f] >> cell & 1) if f in region else free
-            for f, free in enumerate(cache.free)
-        ]
-        forced = frozenset(f for f in region if cache.point[f] not in domains[f])
-        if not all(domains) or any(change <= forced - {target} for change in changes):
+        if region.closed:
             continue
-        forced_last = sorted(order, key=lambda f: f in forced)
-        kept = _kept_by_witness(cache, forced_last, target, domains, forced, changes, effort)
+        kept = _kept_by_witness(cache, order, target, region, changes, effort)
         if kept is not None:
             return abductive(cache, order, start=kept | {target})
     return None
@@ -165,55 +181,53 @@ def _kept_by_witness(
     cache: Cache,
     order: Sequence[int],
     target: int,
-    domains: Sequence[Domain],
-    forced: frozenset[int],
+    region: _Region,
     changes: list[frozenset[int]],
     effort: int,
 ) -> frozenset[int] | None:
-    """Return features that a witness in the domains leaves alone, and that suffice with the target; None without any.
+    """Return features that a witness in the region leaves alone, and that suffice with the target.
 
-    `forced` are those that every point there changes, the target among them. Changes that are found are added to
+    None if so many tries find none; the region is closed if there are none. Changes that are found are added to
     `changes`.
     """
-
-    def inside(kept: frozenset[int]) -> Entailed | Refuted:
-        answer = cache.decide([cache.own[f] if f in kept else domain for f, domain in enumerate(domains)])
-        return _certain(cache, answer)
-
-    if isinstance(inside(frozenset()), Entailed):
-        return None
+    forced = region.forced
+    # Any point of the region will do: forced features are never put back.
+    home = tuple(
+        cell if cell in domain else min(domain) for cell, domain in zip(cache.point, region.domains, strict=True)
+    )
+    inside = Cache(cache.forest, cache.oracle, home, cache.claim, cache.deadline, cache.cancel, region.domains)
+    inside.tally = cache.tally
+    forced_last = sorted(order, key=lambda f: f in forced)
     with Chart(cache.features - forced, deadline=cache.deadline) as chart:
         chart.favour(-(f + 1) for f in cache.features - forced)
         for known in changes:
             if target not in known:
                 chart.meet(known - forced)
+        for useless in region.useless:
+            chart.avoid(useless)
         while chart.solve():
             if (effort := effort - 1) < 0:
-                raise _TooHardError
+                return None
             kept = chart.features()
-            answer = _certain(cache, cache.ask(kept | {target}))
-            if isinstance(answer, Refuted):
-                change = contrastive(cache, order, answer, cache.features - kept - {target}, forced)
-                if change.status == "sound":
-                    raise TimeoutError
-                changes.append(change.features)
-                chart.meet(change.features - forced)
+            # Which of the others can a witness leave alone too? The more, the sooner they suffice.
+            near = change_beside(inside, order[::-1], kept, forced)
+            if near is None:
+                useless = _certain(abductive(inside, order, start=kept))
+                region.useless.append(useless)
+                chart.avoid(useless)
                 continue
-            answer = inside(kept)
-            if isinstance(answer, Refuted):
+            kept = cache.features - forced - near.features
+            change = change_beside(cache, forced_last, kept | {target}, forced)
+            if change is None:
                 return kept
-            kept &= answer.core
-            for f in [f for f in order if f in kept]:
-                answer = inside(kept - {f})
-                if isinstance(answer, Entailed):
-                    kept &= answer.core
-                    kept -= {f}
-            chart.avoid(kept)
+            changes.append(checked(cache, change).features)
+            chart.meet(change.features - forced)
+    region.closed = True
     return None
 
 
-def _certain(cache: Cache, answer: Answer) -> Entailed | Refuted:
-    """Return the answer; TimeoutError when the deadline came first."""
-    if isinstance(answer, Unknown) or expired(cache.deadline):
+def _certain(found: Sufficient) -> frozenset[int]:
+    """Return the features of a minimal set; TimeoutError when the deadline came first."""
+    if found.status == "sound":
         raise TimeoutError
-    return answer
+    return found.features

@@ -60,7 +60,8 @@ class Condition:
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high, self.near, *(end for ends in self.ranges for end in ends)]
-        if not isinstance(self.name, str) or not all(n is None or isinstance(n, Real) for n in numbers):
+        known = all(n is None or type(n) is float or isinstance(n, Real) for n in numbers)  # the last one takes long
+        if not isinstance(self.name, str) or not known:
             raise InputError(f"A condition must have a name, and numbers as ends. Got {self.name!r} and {numbers}.")
         if self.values is not None and not isinstance(self.values, tuple):
             raise InputError(f"The values of a condition must be a tuple. Got {self.values!r}.")

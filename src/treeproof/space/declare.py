@@ -41,7 +41,7 @@ def declare(
         Column (name or index) to ``"binary"`` (0 or 1), ``"integer"`` (whole numbers; also ``"ordinal"``), ``"date"``
         (whole numbers that count days, as ``datetime.date.toordinal`` does) or ``"real"``, the default.
     usual
-        Column to its kind where none is declared, as its data type says.
+        Column to its kind where none is declared, as its data type says; by default as the forest's columns say.
     one_hot
         Feature name to its columns, of which exactly one is 1 and the others are 0; they become one feature.
     bounds
@@ -68,6 +68,7 @@ def declare(
         if column in declared:
             raise InputError(f"Column {forest.columns[column].name!r} must have one kind. Got two.")
         declared[column] = "integer" if kind == "ordinal" else kind
+    usual = recorded(forest) if usual is None else usual
     groups = _groups(forest, one_hot or {}, declared)
     parts = _parts(forest, groups)
     names = [name for name, _ in parts]
@@ -81,8 +82,7 @@ def declare(
         j = columns[0]
         categories = forest.columns[j].categories
         if j not in groups and categories is None:
-            by_type: NumericKind = "integer" if forest.columns[j].integer else (usual or {}).get(j, "real")
-            kind = declared.get(j, "date" if forest.columns[j].date else by_type)
+            kind = declared.get(j, "date" if forest.columns[j].date else usual.get(j, "real"))
             cuts = np.concatenate([forest.thresholds_of(j), _cuts(parsed, f, forest.floats)])
             limits = _limits(name, allowed.get(f, (None, None)), forest.floats)
             limits = max(limits[0], forest.columns[j].low), min(limits[1], forest.columns[j].high)
@@ -101,6 +101,31 @@ def declare(
                 values = replace(_chosen(values, known), undeclared=other_code)
         features.append(_chosen(values, allowed.get(f, values.labels)))
     return Space(forest, tuple(features), parsed)
+
+
+def recut(feature: Feature, forest: Forest, cuts: FloatArray | None = None) -> Feature:
+    """Return the same feature cut at the thresholds of another forest, and at `cuts`."""
+    if not isinstance(feature, NumericFeature):
+        return feature
+    own = forest.thresholds_of(feature.column)
+    limits = float(feature.lows[0]), float(feature.highs[-1])
+    places = own if cuts is None else np.concatenate([own, cuts])
+    found = _numeric(feature.name, feature.kind, feature.column, places, limits, forest.floats)
+    return found if feature.missing_cell is None else _with_missing(forest, found)
+
+
+def refined(space: Space, forest: Forest) -> Space:
+    """Return the same inputs for another forest over the same columns, cut at its thresholds as well."""
+    finer = (
+        recut(feature, forest, feature.highs[:-1] if isinstance(feature, NumericFeature) else None)
+        for feature in space.features
+    )
+    return Space(forest, tuple(finer), space.constraints)
+
+
+def recorded(forest: Forest) -> dict[int, NumericKind]:
+    """Return the kinds of the columns that the forest itself knows to hold whole numbers."""
+    return {j: "integer" for j, column in enumerate(forest.columns) if column.integer}
 
 
 def dated(forest: Forest, kinds: Mapping[str | int, Any] | None) -> Forest:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -130,24 +130,26 @@ class NumericFeature:
                 f"Got {self.floats.shortest(value)}; correct it, or declare the kind: "
                 f"Explainer(model, kinds={{{self.name!r}: 'real'}})."
             )
-        if not self._lowest <= value <= self._highs[-1]:
+        if not self._lowest <= value <= self.ends[-1]:
             limit = self.floats.largest
-            low, high = self._lowest, self._highs[-1]
+            low, high = self._lowest, self.ends[-1]
             bounds = self._condition(None if low == -limit else low, None if high == limit else high)
             got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
             raise InputError(f"Feature {self.name!r} must lie within its bounds: {bounds}. Got {got}.")
-        return self.cell_of(bisect_left(self._highs, value))
+        return self.cell_of(bisect_left(self.ends, value))
 
     @cached_property
     def _lowest(self) -> float:
         return float(self.lows[0])
 
     @cached_property
-    def _highs(self) -> list[float]:
+    def ends(self) -> list[float]:
+        """The largest number of each cell of numbers: `highs`, as Python's own floats."""
         return self.highs.tolist()
 
     @cached_property
-    def _lows(self) -> list[float]:
+    def starts(self) -> list[float]:
+        """The smallest number of each cell of numbers: `lows`, as Python's own floats."""
         return self.lows.tolist()
 
     def _text(self, value: float) -> str:
@@ -163,34 +165,36 @@ class NumericFeature:
         if cell == self.missing_cell:
             return [math.nan]
         place, value = self.place(cell), float(near[self.column])
-        return [min(max(0.0 if math.isnan(value) else value, self._lows[place]), self._highs[place])]
+        return [min(max(0.0 if math.isnan(value) else value, self.starts[place]), self.ends[place])]
 
     def condition(self, domain: Domain, near: Rows | None = None) -> Condition:
         """Return the domain as closed bounds; a bound at the end of the feature's own range is left out."""
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
-        if near is not None and not math.isnan(value := float(near[self.column])):
-            return replace(self.condition(domain), near=value)
+        value = None if near is None or math.isnan(float(near[self.column])) else float(near[self.column])
+        if self.missing_cell is None and isinstance(domain, range):
+            return self._condition(*self._ends(domain[0], domain[-1]), near=value)
         cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)
         missing = None if self.missing_cell is None else self.missing_cell in domain
         if not cells:
-            return Condition(self.name, values=(None,))
+            return Condition(self.name, values=(None,), near=value)
         ends = [-1, *(i for i, (one, other) in enumerate(pairwise(cells)) if other > one + 1), len(cells) - 1]
         ranges = tuple(self._ends(cells[before + 1], cells[end]) for before, end in pairwise(ends))
         if len(ranges) > 1:
-            return replace(self._condition(None, None), missing=missing, ranges=ranges)
-        return replace(self._condition(*ranges[0]), missing=missing)
+            return self._condition(None, None, missing=missing, ranges=ranges, near=value)
+        return self._condition(*ranges[0], missing=missing, near=value)
 
-    def _condition(self, low: float | None, high: float | None) -> Condition:
+    def _condition(self, low: float | None, high: float | None, **more: Any) -> Condition:
+        kind = self.kind
         return Condition(
-            self.name, low, high, dtype=self.floats.name, date=self.kind == "date", whole=self.kind != "real"
+            self.name, low, high, dtype=self.floats.name, date=kind == "date", whole=kind != "real", **more
         )
 
     def _ends(self, first: int, last: int) -> Range:
-        low, high = float(self.lows[first]), float(self.highs[last])
+        low, high = self.starts[first], self.ends[last]
         if low == high:
             return low, high
-        return low if first > 0 else None, high if last < len(self.lows) - 1 else None
+        return low if first > 0 else None, high if last < len(self.starts) - 1 else None
 
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
@@ -201,9 +205,8 @@ class NumericFeature:
         value = float(row[self.column])
         if self.kind != "real" or math.isnan(value):
             return self._text(value)
-        place = self.place(self.cell(np.asarray(row).tolist()))
-        own = float(like[self.column])
-        return rounded_inside(value, self._lows[place], self._highs[place], self.floats, own, digits)
+        place, own = bisect_left(self.ends, value), float(like[self.column])
+        return rounded_inside(value, self.starts[place], self.ends[place], self.floats, own, digits)
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells whose values all satisfy the condition."""
@@ -214,11 +217,12 @@ class NumericFeature:
             cells.add(self.missing_cell)
         return frozenset(cells)
 
-    def between(self, low: float, high: float) -> list[int]:
+    def between(self, low: float, high: float) -> Sequence[int]:
         """Return the cells that contain a number of the interval."""
-        first = bisect_left(self._highs, low)
-        last = bisect_right(self._lows, high) - 1
-        return [self.cell_of(place) for place in range(first, last + 1)]
+        first = bisect_left(self.ends, low)
+        last = bisect_right(self.starts, high) - 1
+        places = range(first, last + 1)
+        return places if self.missing_cell is None else [self.cell_of(place) for place in places]
 
 
 @dataclass(frozen=True, eq=False)

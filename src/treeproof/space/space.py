@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -81,6 +81,13 @@ class Space:
         if self._whole is not None and not math.isnan(sum(values)):
             return tuple(map(bisect_left, self._whole, values))
         return tuple(feature.cell(values) for feature in self.features)
+
+    def cells_of(self, rows: Rows) -> Iterable[Cells]:
+        """Return what `cells` does for each of many rows, column by column where that is possible."""
+        if self._whole is None or np.isnan(rows).any():
+            return map(self.cells, rows)
+        pairs = zip(self._whole, rows.T.astype(np.float64), strict=True)
+        return map(tuple, np.array([np.searchsorted(ends, column) for ends, column in pairs]).T.tolist())
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:

@@ -97,15 +97,27 @@ def rounded_inside(value: float, low: float, high: float, floats: Floats, like: 
     text = floats.shortest(value)
     if math.isnan(value) or _n_digits(text) <= max(digits, _FEW_DIGITS):
         return text
-    exact = Fraction(value)
     own = 0 if math.isnan(like) else len(floats.shortest(like).partition("e")[0].partition(".")[2])
-    decimals = max(own, digits - 1 - math.floor(math.log10(abs(value))))
+    magnitude = math.floor(math.log10(abs(value)))
+    decimals = max(own, digits - 1 - magnitude)
+    nearest = round(value, decimals)  # rounds the exact value; strictly inside, its decimal is inside too
+    if (
+        not low <= nearest <= high and decimals + magnitude < 12
+    ):  # the next one towards the value: floats tell them apart
+        nearest = round(nearest + math.copysign(10.0**-decimals, value - nearest), decimals)
+    if not low < nearest < high:
+        nearest = _nearest_inside(Fraction(value), Fraction(low), Fraction(high), decimals)
+    shown = FLOAT64.shortest(nearest)
+    return shown if _n_digits(shown) < _n_digits(text) else text
+
+
+def _nearest_inside(value: Fraction, low: Fraction, high: Fraction, decimals: int) -> float:
+    """Return the number between the ends that is closest to the value, with so many decimals, or more if none has."""
     while True:
         unit = Fraction(10) ** -decimals
-        first, last = math.ceil(Fraction(low) / unit), math.floor(Fraction(high) / unit)
+        first, last = math.ceil(low / unit), math.floor(high / unit)
         if first <= last:
-            shown = FLOAT64.shortest(float(min(max(round(exact / unit), first), last) * unit))
-            return shown if _n_digits(shown) < _n_digits(text) else text
+            return float(min(max(round(value / unit), first), last) * unit)
         decimals += 1
 
 
@@ -163,7 +175,12 @@ def show_class(label: Label | None) -> str:
     good  ">50K"  "1"  1  "None"  >= 2 and < 3.5
     """
     text = label.name if isinstance(label, Named) else label
-    return text if isinstance(text, str) and _SCORES.fullmatch(text) else show_label(text)
+    return text if isinstance(text, str) and is_range(text) else show_label(text)
+
+
+def is_range(label: Label | None) -> bool:
+    """Return whether a class is a range of scores."""
+    return isinstance(label, str) and bool(_SCORES.fullmatch(label))
 
 
 def is_bare(label: str) -> bool:

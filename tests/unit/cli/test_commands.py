@@ -239,9 +239,9 @@ def test_a_closed_pipe_is_no_error(folder):
 
 def test_explaining_a_forest_in_a_file_waits_for_no_library(tmp_path):
     """scikit-learn alone takes longer to import than all the rest of a command."""
-    forest, patient = tp.examples.heart_disease()
+    forest, _ = tp.examples.heart_disease()
     tp.save_forest(forest, tmp_path / "forest.json")
-    (tmp_path / "rows.csv").write_text(",".join(forest.column_names) + "\n" + ",".join(map(str, patient)) + "\n")
+    (tmp_path / "rows.csv").write_text(",".join(forest.column_names) + "\n1.0,0.0,1.0,70.0\n")
     code = (
         "import sys; from treeproof.cli import main; "
         "assert main(['explain', 'forest.json', 'rows.csv']) == 0; "

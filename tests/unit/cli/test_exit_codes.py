@@ -170,7 +170,7 @@ def test_ctrl_c_in_the_middle_of_a_long_list(folder):
     names = [f"f{i}" for i in range(n)]
     trees = [tp.split(name, 0.5, "no", "yes") for name in names] + [tp.leaf("no")]
     tp.save_forest(tp.build_forest(trees, columns=names, classes=["no", "yes"]), "wide.json")
-    Path("wide.csv").write_text(f"{','.join(names)}\n{','.join('1' * n)}\n")
+    Path("wide.csv").write_text(f"{','.join(names)}\n{','.join(n * ['1.0'])}\n")
     command = [sys.executable, "-m", "treeproof", "enumerate", "wide.json", "wide.csv"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}

@@ -26,7 +26,8 @@ def files(tmp_path):
     forest, patient = tp.examples.heart_disease()
     tp.save_forest(forest, tmp_path / "m.json")
     rows = [patient, [0, 1, 0, 80], [0, 0, 1, 60]]
-    lines = [",".join(forest.column_names), *(",".join(map(str, row)) for row in rows)]
+    # With a decimal point: nothing is said about whole numbers.
+    lines = [",".join(forest.column_names), *(",".join(map(str, map(float, row))) for row in rows)]
     (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
     return ["m.json", "d.csv"]
 

@@ -656,14 +656,27 @@ def test_the_smallest_change():
         return {**document, "minimum": {"costs": costs, "reasons": list(reasons)}}
 
     reason = {"features": [0], "proof": proof}
-    assert "alone gives the label 1; no smaller set does (2 closed" in str(check(minimum(reason), model))
-    assert "costs less than 5 does (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
+    assert "alone gives the label 1; no smaller set gives another label (2 closed" in str(check(minimum(reason), model))
+    assert "costs less than 5 gives another label (costs: a 5, b 1)" in str(check(minimum(reason, costs=[5, 1]), model))
     rejected(minimum(), model, "does not exclude a smaller")
     rejected(minimum({"features": [1], "proof": proof}), model, "has several")
     rejected(
         minimum({"features": [0, 1], "proof": proof}, costs=[5, 1]), model, "does not exclude a smaller or cheaper"
     )
     rejected(minimum({**reason, "more": 1}), model, "A reason has features and a proof")
+
+
+def test_which_label_a_cheaper_change_does_not_give_is_said():
+    """A change of b costs less, and gives yes: that none gives perhaps is proved, and no more must be said."""
+    tree = split("a", 0, split("b", 0, "no", "yes"), "perhaps")
+    explainer = tp.Explainer(build_forest([tree], columns=["a", "b"], classes=["no", "yes", "perhaps"]))
+    for target, name, said in (
+        ("perhaps", "a", "less than 2 gives that label"),
+        (None, "b", "less than 1 gives another"),
+    ):
+        change = explainer.contrastive([0, 0], target=target, minimum=True, cost={"a": 2, "b": 1})
+        assert change.feature_names == (name,)
+        assert said in change.certificate().check().text
 
 
 def test_sets_are_met_by_as_much_as_enumeration_says():
@@ -835,6 +848,14 @@ def test_a_narrower_space_is_named():
         "  a/b: exactly one is 1, the others are 0: b = 1",
         "Row: b = 1",
     ]
+
+
+def test_one_of_a_single_column_reads_like_any_other_value():
+    document, model = stump()
+    alone = {**document, "space": {"one_hot": [[1]]}, "claim": "sufficient", "witnesses": {}}
+    checked = check({**alone, "box": {"0": [0, 0], "1": [0, 0]}}, model)
+    assert (checked.row, checked.space) == (["a = 0", "b = 1"], ["b: only 1"])
+    assert checked.conditions == ["a <= 0.5", "b is 1"]
 
 
 def test_what_may_be_missing_is_named_where_it_is_left_out():
@@ -1243,6 +1264,45 @@ def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
         assert run(*arguments).returncode == 2
     unread = run("right.json", model="latin.json")
     assert (unread.returncode, unread.stderr.startswith("Cannot be read: 'utf-8' codec")) == (2, True)
+
+
+def test_the_copy_says_which_python_it_needs():
+    code = CHECKER.read_text(encoding="utf-8")
+    ast.parse(code, feature_version=(3, 8))  # an older Python reads it, and so comes to the sentence
+    older = "import sys; sys.version_info = (3, 9); exec(compile(sys.stdin.read(), 'checker.py', 'exec'))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", older], input=code, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (1, "The checker needs Python 3.10 or newer.\n")
+
+
+def test_the_copy_prints_what_the_terminal_has_no_letters_for(tmp_path):
+    document, model = stump()
+    named = model.replace('"name": "a"', '"name": "\\u00e4"')
+    (tmp_path / "model.json").write_text(named, encoding="utf-8")
+    right = json.dumps({**document, "model": hashlib.sha256(named.encode()).hexdigest()})
+    (tmp_path / "right.json").write_text(right, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(CHECKER), "right.json", "model.json"],
+        cwd=tmp_path,
+        env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Checked: \\xe4 forces the label 0;")
+
+
+def test_a_fault_of_the_checker_is_not_called_damage_alone(monkeypatch):
+    document, model = stump()
+
+    def faulty(*_: object) -> None:
+        raise TypeError("a slip")
+
+    monkeypatch.setattr(check_module.Claim, "_check_reason", faulty)
+    rejected(document, model, r"it is damaged, or the checker has a fault \(TypeError: a slip\)")
 
 
 def test_check_takes_a_certificate_or_its_file_and_the_model_in_any_form(tmp_path):

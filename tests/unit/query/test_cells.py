@@ -37,8 +37,10 @@ class TestLabel:
             space = declare(forest)
             cells = discretise(space)
             rows = [random_row(rng, forest) for _ in range(15)]
-            got = [cells.label(space.cells(as_row(row, forest.columns))) for row in rows]
-            assert got == forest.predict_index(rows).tolist()
+            points = [space.cells(as_row(row, forest.columns)) for row in rows]
+            assert [cells.label(point) for point in points] == forest.predict_index(rows).tolist()
+            for some in (points, points[:1], []):
+                assert cells.labels(some) == [cells.label(point) for point in some]
 
     def test_is_the_same_everywhere_in_a_cell(self):
         for seed in range(25):

@@ -6,6 +6,7 @@ import html
 import inspect
 import io
 import json
+import pickle
 import re
 import sys
 from dataclasses import dataclass, replace
@@ -138,7 +139,7 @@ def test_the_claim_is_what_the_statements_say(results):
         for sentence in result.claim.splitlines():
             assert sentence in str(result).splitlines()
         if isinstance(result, tp.Abductive | tp.Contrastive | tp.Robustness | tp.Relevance | tp.Attribution):
-            said = [line for line in str(result).splitlines() if line != AS_FLOAT32]
+            said = [line for line in str(result).splitlines() if line != AS_FLOAT32 and line[:7] != "Scale: "]
             assert result.claim == said[-1]
         if isinstance(result, tp.Verdict):
             assert result.claim == result.title
@@ -262,8 +263,23 @@ def test_a_reason_is_widened_later_as_at_once():
         assert str(later) == str(at_once)
         assert later.widened() is later
         assert tp.check(later.certificate(), FOREST)
-    with pytest.raises(tp.UnsupportedQueryError, match="can be widened"):
-        next(iter(explainer.enumerate(PATIENT))).widened()
+    with pytest.raises(tp.UnsupportedQueryError, match="not a copy"):
+        pickle.loads(pickle.dumps(explainer.abductive(PATIENT))).widened()
+
+
+def test_reasons_of_lists_and_audits_can_be_widened_too():
+    for explainer in (tp.Explainer(FOREST), tp.Explainer(FOREST, verify=True)):
+        at_once = explainer.abductive(PATIENT, inflate=True)
+        (listed,) = explainer.enumerate(PATIENT)
+        assert str(listed.widened()) == str(at_once)
+        assert "&gt; 0.5" in listed._repr_html_()
+        (row,) = explainer.audit([PATIENT], protected=["weight"]).rows
+        assert str(row.why.widened()) == str(at_once)
+        not_no = [why.widened() for why in explainer.enumerate(PATIENT, target="No")]
+        assert [why.widest for why in not_no] == [True] * len(not_no)
+        for wide in (listed.widened(), row.why.widened(), *not_no):
+            assert tp.check(wide.certificate(), FOREST)
+        assert not pickle.loads(pickle.dumps(listed)).can_widen
 
 
 def test_a_review_says_what_holds_but_for_rounding():

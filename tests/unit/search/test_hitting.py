@@ -63,7 +63,8 @@ def test_smallest_sets_are_found_and_bounds_hold_as_sets_are_added(price):
                 found_some += 1
                 assert all(found & other for other in sets)
                 assert len(found) * price == best == hitting.bound
-                assert not found & hitting.excluded
+                assert not found & set(hitting.excluded)
+                assert len(set(hitting.excluded)) == len(hitting.excluded)
     assert found_some > 100
 
 

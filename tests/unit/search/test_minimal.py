@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from generators import cell_forests, random_clauses
+from treeproof.errors import InternalError
 from treeproof.model.build import build_forest, leaf, split
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Never, Query, Refuted, Stays, Unknown, violates
-from treeproof.search.minimal import _put_back, abductive, contrastive
+from treeproof.search.minimal import _put_back, abductive, change_beside, check_all, checked, contrastive
 from treeproof.space.declare import declare
+from treeproof.space.domains import as_domain
 
 
 class Silent:
@@ -101,3 +105,39 @@ def test_sums_that_may_be_rounded_are_left_to_the_oracle():
     cache = Cache(forest, BruteOracle(forest), (1, 1, 1), Stays(1))
     assert _put_back(cache, Refuted((0, 0, 0), 0), 1) is None
     assert _put_back(cache, Refuted((0, 1, 0), 0), 1) is not None  # nothing to put back
+
+
+@pytest.mark.parametrize("make", [BruteOracle, lambda forest: NativeOracle(forest, tabulate=False)])
+def test_a_change_beside_kept_features_is_found_unless_they_suffice(make):
+    seen: Counter[str] = Counter()
+    for i, forest in enumerate(cell_forests(60, seed=43, n_columns=4)):
+        rng = np.random.default_rng(i)
+        points = list(itertools.product(*map(range, forest.n_cells)))
+        point = points[rng.integers(len(points))]
+        claim = Stays(forest.label(point))
+        holes = [{point[f], *rng.integers(n, size=n).tolist()} for f, n in enumerate(forest.n_cells)]
+        free = [as_domain(frozenset(cells), forest.ordered[f]) for f, cells in enumerate(holes)] if i % 2 else None
+        cache = Cache(forest, make(forest), point, claim, free=free)
+        inside = [p for p in points if all(cell in domain for cell, domain in zip(p, cache.free, strict=True))]
+        breaking = [p for p in inside if violates(claim, forest.label(p))]
+        kept, unasked = (frozenset(np.flatnonzero(rng.random(forest.n_features) < 0.3).tolist()) for _ in range(2))
+        order = rng.permutation(forest.n_features).tolist()
+        change = change_beside(cache, order, kept, unasked)
+        suffices = all(any(p[f] != point[f] for f in kept) for p in breaking)
+        assert (change is None) == suffices
+        seen["suffices" if change is None else "holes" if cache.has_holes else "limits" if free else "any"] += 1
+        if change is None:
+            continue
+        assert change.status == "sound"
+        assert checked(cache, change) is change
+        assert change.witness.witness in breaking
+        assert change.features == cache.differences(change.witness)
+        assert not change.features & kept
+        check_all(cache, [change, change])
+        wrong = replace(change, witness=Refuted(change.witness.witness, claim.label))
+        for check in (checked, lambda cache, change: check_all(cache, [change])):
+            with pytest.raises(InternalError, match="another label"):
+                check(cache, wrong)
+        with pytest.raises(TimeoutError):
+            change_beside(Cache(forest, make(forest), point, claim, time.monotonic() - 1, free=free), order, kept, kept)
+    assert min(seen[kind] for kind in ("suffices", "holes", "any")) > 3

@@ -318,6 +318,28 @@ def test_nothing_is_clipped_or_overlaps_side_by_side():
     assert legend[1].startswith('changed: "no,')
 
 
+def test_nothing_is_clipped_alone():
+    """A legend that needs more room than names leave is shortened, and does not push the title out of the picture."""
+    columns = ["the income of all members of the household", "age"]
+    trees = [tp.split(name, 0.5, "accepted", "rejected because of a high risk") for name in columns]
+    explainer = tp.Explainer(
+        tp.build_forest([*trees, trees[0]], columns=columns, classes=["accepted", "rejected because of a high risk"])
+    )
+    rows = np.random.default_rng(0).random((50, 2))
+    for ax in (
+        explainer.contrastive([0.9, 0.9]).plot(rows),
+        explainer.robustness([0.9, 0.9]).plot(rows),
+        explainer.enumerate([0.9, 0.9], kind="both").plot(),
+        explainer.relevance([0.9, 0.9]).plot(),
+        explainer.batch(rows[:9]).plot(values=True),
+    ):
+        whole = ax.figure.bbox
+        ax.figure.canvas.draw()
+        parts = [ax.get_tightbbox(), *([] if ax.get_legend() is None else [ax.get_legend().get_window_extent()])]
+        assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in parts)
+        assert all(whole.y0 <= box.y0 and box.y1 <= whole.y1 for box in parts)
+
+
 def test_relevance_audits_and_reviews_are_drawn(explainer, iris):
     x = iris.data.iloc[70]
     relevance = explainer.relevance(x)

@@ -171,6 +171,12 @@ def link_of(model: Any) -> Function | None:
     return found
 
 
+def narrows(model: Any) -> bool:
+    """Return whether steps of the model compute in float32 on float32 data, and in float64 on other."""
+    members = (member for member in getattr(unwrapped(model), "estimators_", ()) if hasattr(member, "steps"))
+    return bool(_function_of(model, "narrows")) or any(map(narrows, members))
+
+
 def recorded_kinds(model: Any) -> dict[int, Literal["integer", "binary"]]:
     """Return the columns that held whole numbers, or truth values, in training, where the model kept a record."""
     found: dict[int, Literal["integer", "binary"]] = _function_of(model, "kinds") or {}

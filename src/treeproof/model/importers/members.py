@@ -179,8 +179,9 @@ def _both(model: Any, one: Any, other: Column) -> Column:
             missing=min(one.missing, other.missing, key=_MISSING.index),
             low=max(one.low, other.low),
             high=min(one.high, other.high),
+            integer=one.integer or other.integer,  # they were trained on the same table; not all keep what was in it
         )
-        other = dataclasses.replace(other, missing=one.missing, low=one.low, high=one.high)
+        other = dataclasses.replace(other, missing=one.missing, low=one.low, high=one.high, integer=one.integer)
     if dataclasses.replace(one, name=other.name) != other:
         raise UnsupportedModelError(
             f"The members of a {type(model).__name__} must read a column in the same way. They do not read "

@@ -17,7 +17,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 from treeproof.model.columns import Rows
 from treeproof.model.decision import Vote
@@ -27,7 +29,7 @@ from treeproof.model.importers.carry_back import carry_back
 from treeproof.model.importers.route import Route, find_route
 from treeproof.model.importers.selfcheck import boundary_rows, check_against, check_scores
 from treeproof.model.importers.sklearn import require_fitted
-from treeproof.model.importers.steps import is_idle
+from treeproof.model.importers.steps import ENCODERS, is_idle
 from treeproof.model.importers.tree_nodes import require_known
 
 TAKES = "scikit-learn's Pipeline that ends in one of these"
@@ -75,6 +77,21 @@ def link(model: Any) -> Function | None:
     from treeproof.model.importers import link_of
 
     return link_of(_flattened(model)[1])
+
+
+def narrows(model: Any) -> bool:
+    """Return whether some step computes in float32 if all its input is float32: any but encoders and selectors."""
+    return any(map(_narrows, _flattened(model)[0]))
+
+
+def _narrows(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return any(_narrows(inner) for _, inner in step.steps)
+    if isinstance(step, ColumnTransformer):
+        return any(_narrows(inner) for _, inner, _ in step.transformers_)
+    if isinstance(step, FeatureUnion):
+        return any(_narrows(inner) for _, inner in step.transformer_list)
+    return not is_idle(step) and not isinstance(step, (str, SelectorMixin, *ENCODERS))
 
 
 def _flattened(model: Any) -> tuple[list[Any], Any]:

@@ -36,7 +36,7 @@ from treeproof.model.rows import is_missing
 
 # Each rounds the exact value of a function that never falls, or a few such in turn: so it never falls either.
 _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Binarizer)
-_ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
+ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 _SAME = (None, np.asarray, np.float64)
 _RISING = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.float32)
 _LOSING = (np.sqrt, np.log, np.log2, np.log10, np.log1p)
@@ -120,7 +120,7 @@ def follow(step: Any, inputs: list[Source], met: list[Source]) -> list[Source]:
         return [dataclasses.replace(source.through(step, i, i), rough=True) for i, source in enumerate(inputs)]
     if _is(step, KBinsDiscretizer):
         return _follow_bins(step, inputs)
-    if any(_is(step, encoder) for encoder in _ENCODERS):
+    if any(_is(step, encoder) for encoder in ENCODERS):
         outputs = _follow_encoder(step, inputs)
         met += outputs
         return outputs

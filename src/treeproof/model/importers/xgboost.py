@@ -53,6 +53,8 @@ _KNOWN = [_TWO_CLASSES, _RAW, _HINGE, *_CLASSES, *_REGRESSION]
 
 _LARGEST_POWER = float(np.float32(88.7))  # of e, that XGBoost takes
 
+_WHOLE: dict[str, Literal["integer", "binary"]] = {"int": "integer", "i": "binary"}  # types of columns, of all
+
 _UNREAD = ("base_weights", "loss_changes", "parents", "sum_hessian")  # of trees; predictions do not depend on them
 
 MOST_COLUMNS, MOST_CLASSES, MOST_CATEGORIES = 1_000_000, 10_000, 2**24
@@ -125,8 +127,7 @@ def from_json(document: Any) -> Forest:
 def kinds(model: Any) -> dict[int, Literal["integer", "binary"]]:
     """Return the columns that were whole numbers, or truth values, in the training frame."""
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    known: dict[str, Literal["integer", "binary"]] = {"int": "integer", "i": "binary"}
-    return {j: known[kind] for j, kind in enumerate(booster.feature_types or ()) if kind in known}
+    return {j: _WHOLE[kind] for j, kind in enumerate(booster.feature_types or ()) if kind in _WHOLE}
 
 
 def probability(model: Any) -> Callable[[float], float] | None:
@@ -159,6 +160,8 @@ class _Learner:
     n_sums: int
     names: list[str]
     categorical: frozenset[int]
+    whole: frozenset[int]
+    """Columns that held whole numbers, or truth values, in the training frame."""
     labels: dict[int, list[Any]]
     """Of columns whose categories are in the model: their labels, in the order of XGBoost's codes."""
     base_score: str
@@ -233,11 +236,11 @@ def _read(document: Any) -> _Learner:
         raise UnsupportedModelError(
             f"The model must have one output. Got {parameters['num_target']} targets, or labels at once."
         )
-    names, kinds = (list(learner.get(key) or []) for key in ("feature_names", "feature_types"))
-    if not 0 < n_columns <= MOST_COLUMNS or any(given and len(given) != n_columns for given in (names, kinds)):
+    names, types = (list(learner.get(key) or []) for key in ("feature_names", "feature_types"))
+    if not 0 < n_columns <= MOST_COLUMNS or any(given and len(given) != n_columns for given in (names, types)):
         raise ForestFormatError(
             f"Each column must have a name and a type, or none. Got {n_columns} columns, {len(names)} names and "
-            f"{len(kinds)} types."
+            f"{len(types)} types."
         )
     if not names and n_columns > MOST_UNNAMED:
         raise UnsupportedModelError(
@@ -260,14 +263,20 @@ def _read(document: Any) -> _Learner:
     tree_info = _integers(model["tree_info"], "tree_info")
     if len(tree_info) != len(trees) or (weights is not None and len(weights) != len(trees)):
         raise ForestFormatError(f"Each of {len(trees)} trees must have its class and, with DART, its weight.")
-    categorical = frozenset(j for j, kind in enumerate(kinds) if kind == "c")
+    n_sums, of_classes = max(1, n_classes), set(tree_info.tolist())
+    if any(not 0 <= k < n_sums for k in of_classes):
+        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {sorted(of_classes)}.")
+    if trees and len(of_classes) < n_sums:  # XGBoost makes a tree for each in every round
+        raise ForestFormatError(f"Each of {n_sums} classes must have trees. Only {len(of_classes)} have some.")
+    categorical = frozenset(j for j, kind in enumerate(types) if kind == "c")
     return _Learner(
         document,
         objective,
         n_columns,
-        max(1, n_classes),
+        n_sums,
         [_text(name) for name in names] or [f"x{j}" for j in range(n_columns)],
         categorical,
+        frozenset(j for j, kind in enumerate(types) if kind in _WHOLE),
         _labels(model.get("cats") or {}, categorical, n_columns),
         str(parameters["base_score"]),
         trees,
@@ -322,11 +331,8 @@ def _forest(
 
 def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
     """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
-    trees, n_sums = learner.trees, learner.n_sums
+    trees = learner.trees
     require_trees(trees)
-    if ((learner.tree_info < 0) | (learner.tree_info >= n_sums)).any():
-        got = sorted(set(learner.tree_info.tolist()))
-        raise ForestFormatError(f"Each tree must be of one of {n_sums} classes. Got {got}.")
     sizes = np.array([len(tree["left_children"]) for tree in trees])
 
     def joined(key: str, read: Callable[[Any, str], npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -376,7 +382,7 @@ def _categories(
     by_category = np.concatenate(kinds) == 1
     del kinds
     if not learner.categorical and not by_category.any():
-        return [Column(name, missing="expected") for name in learner.names], {}
+        return [_numeric(learner, j) for j in range(learner.n_columns)], {}
     right_of: dict[int, frozenset[int]] = {}
     for tree, first, size in zip(learner.trees, (np.cumsum(sizes) - sizes).tolist(), sizes.tolist(), strict=True):
         keys = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
@@ -407,7 +413,7 @@ def _categories(
             known[j] = [*sorted(codes), LEAF]
             columns.append(Column(name, (*sorted(codes), "other", None), other="other"))
         else:
-            columns.append(Column(name, missing="expected"))
+            columns.append(_numeric(learner, j))
     by_number = np.isin(feature, list(known)) & inner
     by_number[list(right_of)] = False
     if by_number.any():
@@ -421,6 +427,10 @@ def _categories(
             made[j, codes, missing] = frozenset(goes_left | {len(known[j])} if missing else goes_left)
         found[node] = made[j, codes, missing]
     return columns, found
+
+
+def _numeric(learner: _Learner, j: int) -> Column:
+    return Column(learner.names[j], missing="expected", integer=j in learner.whole)
 
 
 def _with_missing(forest: Forest, missing: Any) -> Forest:

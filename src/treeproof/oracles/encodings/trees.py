@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treeproof.model.columns import LEAF
+from treeproof.oracles.building import be_on_time
 from treeproof.query.cells import CellForest
 from treeproof.space.domains import Domain
 
@@ -51,6 +52,7 @@ def outlines(forest: CellForest) -> tuple[Outline, ...]:
     roots = forest.source.roots.tolist()
     found = []
     for root, end in zip(roots, [*roots[1:], len(feature)], strict=True):
+        be_on_time()
         boxes: dict[int, dict[int, Domain]] = {root: {}}
         divided: list[int] = []
         votes: dict[int, int] = {}

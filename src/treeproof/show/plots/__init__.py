@@ -25,6 +25,7 @@ from treeproof.questions.changes import ChangeResult
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.result import Scales, digits, unless_moved, whatever
+from treeproof.questions.rules import Rule, Rules
 from treeproof.show.plots.axes import (
     SMALL,
     add_key,
@@ -36,6 +37,7 @@ from treeproof.show.plots.axes import (
     new_axes,
     say,
     say_nothing,
+    short,
     strip,
     two_axes,
 )
@@ -65,11 +67,13 @@ __all__ = [
     "profile",
     "relevance",
     "review",
+    "rules",
     "swarm",
 ]
 
 MOST_EXPLANATIONS = 60  # columns of a matrix
 MOST_FEATURES = 30  # lines of a matrix, of bars
+MOST_CHARACTERS = 60  # of a rule beside its bar
 
 
 def explanation(result: Abductive | MostGeneral, data: Any = None, ax: Axes | None = None) -> Axes:
@@ -188,7 +192,9 @@ def matrix(results: Iterable[Any], ax: Axes | None = None, *, complete: bool | N
     counts = Counter(name for result in shown for name in result.feature_names)
     places = _places(shown)
     names = sorted(counts, key=lambda name: (-counts[name], places[name]))[:MOST_FEATURES]
-    ax = new_axes(ax, max(len(names), 1), each=0.28, width=max(5.5, 2.5 + 0.18 * len(shown)))
+    longest = min(max(map(len, names), default=0), 30)
+    width = max(5.5, 4.3 + 0.08 * longest, 2.5 + 0.18 * len(shown))  # inches, with room for the legend
+    ax = new_axes(ax, max(len(names), 1), each=0.28, width=width)
     colour = ink(ax)
     size = min(7.0, 0.7 * 72 * ax.get_window_extent().width / ax.figure.dpi / len(shown))
     for i in range(0, len(names), 2):
@@ -253,13 +259,72 @@ def attribution(result: Attribution, ax: Axes | None = None) -> Axes:
     shares = [100 * count / max(result.n_abductive, 1) for count, _ in kept]
     draw_bars(ax, [name for _, name in kept], shares, [f"{share:.3g} %" for share in shares], 100)
     ax.set_xticks([])
-    first = "" if result.complete else "first "
-    add_title(
-        ax, f"{show_class(result.label)}: the share of its {first}{result.n_abductive} explanations with each feature"
-    )
+    these = f"{'' if result.complete else 'first '}{result.n_abductive} " if result.n_abductive != 1 else ""
+    add_title(ax, f"{show_class(result.label)}: the share of its {these}explanations with each feature")
     left = len(ranked) - len(kept)
     say(ax, result.claim + (f" {left} more features, in at most {ranked[len(kept)][0]}." if left else ""))
     return ax
+
+
+def rules(result: Rules, ax: Axes | None = None) -> Axes:
+    """Draw how many rows each rule covers, as bars; the hatched part are rows that a rule above it covers as well.
+
+    The last bar of each label, without a filling, has the rows of that label that no rule covers.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> ax = tp.Explainer(forest).rules([patient, [1, 1, 1, 80]]).plot()
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['Yes: blocked-arteries > 0.5 and chest-pain > 0.5']
+    """
+    bars: list[tuple[str, Rule | None, int]] = []
+    for label, each in result.by_label:
+        those = [rule for rule in result.rules if rule.label == label]
+        bars += [(f"{show_class(label)}: {_briefly(rule)}", rule, 0) for rule in those]
+        if each.covered < each.total:
+            bars.append((f"{show_class(label)}: no rule", None, each.total - each.covered))
+    left = len(bars) - MOST_FEATURES
+    bars = bars[:MOST_FEATURES]
+    ax = new_axes(ax, max(len(bars), 1), each=0.25, width=9.0)
+    drawn = [rule for _, rule, _ in bars if rule is not None]
+    lengths = [left_out if rule is None else rule.coverage.covered for _, rule, left_out in bars]
+    full = max(*lengths, 1)
+    for i, (_, rule, left_out) in enumerate(bars):
+        if rule is None:
+            ax.barh(i, left_out, height=0.7, facecolor="none", edgecolor=ink(ax), linestyle=":")
+            continue
+        ax.barh(i, rule.new, height=0.7, color=PROVED, linewidth=0)
+        again = rule.coverage.covered - rule.new
+        ax.barh(i, again, left=rule.new, height=0.7, facecolor="none", edgecolor=PROVED, hatch="////", linewidth=0)
+    for i, length in enumerate(lengths):
+        ax.text(length + 0.01 * full, i, str(length), va="center", fontsize=SMALL)
+    ax.set_xlim(0, 1.12 * full)
+    ax.set_ylim(max(len(bars), 1) - 0.5, -0.5)
+    ax.set_yticks(range(len(bars)), [name for name, _, _ in bars], fontsize=9)
+    for written in ax.get_yticklabels():
+        written.set_parse_math(False)
+    strip(ax)
+    ax.set_xticks([])
+    add_title(ax, result.title)
+    hatched = (
+        " Hatched: covered by a rule above as well." if any(rule.new < rule.coverage.covered for rule in drawn) else ""
+    )
+    say(ax, result.claim + hatched + (f" {left} more lines." if left > 0 else ""))
+    return ax
+
+
+def _briefly(rule: Rule) -> str:
+    """Return a rule in so few characters that they fit beside a bar: its first conditions, and how many follow."""
+    text = " and ".join(map(str, rule.rule)) or "whatever the input"
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    for shown in range(len(rule.rule) - 1, 0, -1):
+        text = f"{' and '.join(map(str, rule.rule[:shown]))} and {len(rule.rule) - shown} more"
+        if len(text) <= MOST_CHARACTERS:
+            return text
+    return short(text, MOST_CHARACTERS)
 
 
 def profile(result: Profile, ax: Axes | None = None) -> Axes:

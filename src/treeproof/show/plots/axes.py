@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 SMALL = 8
-KEY = 66  # letters of a legend on one line
 
 
 def pyplot() -> Any:
@@ -101,20 +100,39 @@ def name_lines(
 
 
 def add_key(ax: Axes, n_columns: int) -> None:
-    """Write the legend above the picture, below its title; its texts are shortened to fit on one line."""
+    """Write the legend above the picture, below its title; its texts are shortened to fit, each line on one.
+
+    Names must have been written beside the lines before: they leave less room.
+    """
     style: dict[str, Any] = {"ncols": n_columns, "frameon": False, "fontsize": SMALL, "borderaxespad": 0.2}
     key = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), **style)
     written = key.get_texts()
     texts = [plain(text.get_text()) for text in written]
-    if n_columns == 1:
-        texts = [short(text, 70) for text in texts]
-    elif sum(map(len, texts)) > KEY:  # each gets the same room, and what one does not need goes to the others
-        room = KEY // len(texts)
-        spare = sum(max(room - len(text), 0) for text in texts) // sum(len(text) > room for text in texts)
-        texts = apart(texts, room + spare)
     for text, shown in zip(written, texts, strict=True):
         text.set_parse_math(False)
         text.set_text(shown)
+    letters = max(map(len, texts)) if n_columns == 1 else sum(map(len, texts))
+    width, n_marks = key.get_window_extent().width, len(texts) if n_columns > 1 else 1
+    marks = n_marks * 4 * SMALL / 72 * ax.figure.dpi  # handles, and the space around them
+    letters = int(letters * (_room(ax) - marks) / (width - marks)) if width > _room(ax) else letters
+    if n_columns == 1:
+        texts = [short(text, max(letters, 12)) for text in texts]
+    elif sum(map(len, texts)) > letters:  # each gets the same room, and what one does not need goes to the others
+        room = max(letters // len(texts), 8)
+        spare = sum(max(room - len(text), 0) for text in texts) // sum(len(text) > room for text in texts)
+        texts = apart(texts, room + spare)
+    for text, shown in zip(written, texts, strict=True):
+        text.set_text(shown)
+
+
+def _room(ax: Axes) -> float:
+    """Return how many pixels wide the axes will be, when a layout has made room for the names beside the lines."""
+    place, width = ax.get_subplotspec(), ax.figure.bbox.width
+    if ax.figure.get_layout_engine() is None or place is None:
+        return float(ax.get_window_extent().width)
+    share = len(place.colspan) / place.get_gridspec().ncols
+    names = max((label.get_window_extent().width for label in ax.get_yticklabels()), default=0.0)
+    return float(max(share * width - names - 0.15 * ax.figure.dpi, 60.0))
 
 
 def strip(ax: Axes) -> None:

@@ -253,7 +253,7 @@ def _below(feature: Any, places: Sequence[float], rows: Sequence[Any]) -> list[t
     if isinstance(feature, ValueFeature):
         n = len(feature.labels)
         used = [k for k in range(n) if (k + 0.5) / n in places]
-        width = max(4, 70 // max(len(used), 1))
+        width = max(4, 60 // n)  # letters between two places
         return [((k + 0.5) / n, short(show_label(feature.labels[k]), width), "center") for k in used]
     ends = {place: row for place, row in zip(places, rows, strict=True) if place in (0.0, 1.0)}
     return [(place, feature.show(row), "right" if place else "left") for place, row in ends.items()]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -19,6 +19,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingRegressor,
 )
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, VarianceThreshold
@@ -933,3 +934,27 @@ class TestPieces:
         assert Pieces.of([-inf, inf], [True, False, True]) == Pieces((), (False,))
         assert Pieces.of([1.0, 1.0], [True, False, True]) == Pieces((), (True,))
         assert Pieces.of([1.0, 2.0], [True, True, False]) == Pieces((2.0,), (True, False))
+
+
+def test_float32_data_before_a_scaler_are_warned_about(recwarn):
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0.5, "x", "y"))
+    scaled = make_column_transformer((StandardScaler(), ["a", "b"]), (OneHotEncoder(), ["c"]))
+    passed = make_column_transformer(("passthrough", ["a", "b"]), (OneHotEncoder(), ["c"]))
+    for steps in (scaled, passed):
+        model = make_pipeline(steps, RandomForestClassifier(3, random_state=0)).fit(frame, X[:, 0] > X[:, 1])
+        warnings.simplefilter("default")
+        explainer = tp.Explainer(model)
+        explainer.abductive(frame.iloc[[0]].astype({"a": float, "b": float}))
+        assert not recwarn.list  # numbers are float64, or no step computes with them
+        if steps is scaled:
+            explainer.abductive(frame.iloc[[0]])
+            explainer.batch(frame[:3])
+            assert {str(warning.message)[:21] for warning in recwarn.list} == {"The data are float32,"}
+            recwarn.clear()
+        else:
+            explainer.batch(frame[:3])
+    members = [(name, make_pipeline(StandardScaler(), RandomForestRegressor(2, random_state=0))) for name in "ab"]
+    voting = VotingRegressor(members).fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match=r"Pass X.astype\(float\) to both"):
+        tp.Explainer(voting, cuts=[0.0], data=X)

@@ -1,0 +1,62 @@
+// The outline of a forest: the leaves that points of the box reach, also when it was made from an earlier one.
+#include "../outline.hpp"
+#include "checks.hpp"
+
+namespace treeproof::testing {
+
+// Checks a tree of an outline by enumeration, and that it is the one that is made afresh.
+void check_tree(const Case& c, const Outline& outline, std::size_t t, const Outline& fresh,
+                const std::vector<std::size_t>& inside) {
+  const Outline::Tree& tree = outline.trees[t];
+  const auto& [forks, gates] = *tree.growth;
+  const auto same = [&](std::int32_t one, std::int32_t other) {
+    if (one == other) return true;
+    return one < 0 && other < 0 && !c.forest.leaf_class.empty() &&
+           c.forest.leaf_class[~one] == c.forest.leaf_class[~other];
+  };
+  CHECK(same(tree.root, fresh.trees[t].root), "an outline that follows has the roots of a fresh one");
+  if (tree.root < 0) return;
+  const auto& [fresh_forks, fresh_gates] = *fresh.trees[t].growth;
+  CHECK(forks.size() == fresh_forks.size() && gates.size() == fresh_gates.size(), "and as many forks and gates");
+  for (std::size_t i = 0; i < forks.size(); ++i) {
+    const Outline::Fork &own = forks[i], &other = fresh_forks[i];
+    CHECK(same(own.left, other.left) && same(own.right, other.right) && own.node == other.node &&
+              own.gate == other.gate && own.left_end == other.left_end && own.right_begin == other.right_begin,
+          "and the same forks");
+    const int f = c.forest.nodes[own.node].feature;
+    CHECK((tree.features[f / 64] >> (f % 64)) & 1U, "and knows their features");
+  }
+  Flags left(forks.size()), right(forks.size());
+  for (const std::size_t x : inside) {
+    std::int32_t at = tree.root;
+    while (at >= 0) {
+      const TwinNode& twin = *c.twins[forks[at].node];
+      const bool goes = twin.goes_left[c.points[x][twin.feature]];
+      (goes ? left : right)[at] = 1;
+      at = goes ? forks[at].left : forks[at].right;
+    }
+    CHECK(same(at, ~c.forest.leaf(c.forest.roots[t], c.points[x])),
+          "an outline leads to the leaf of the point, or to one with its vote");
+  }
+  for (std::size_t i = 0; i < forks.size(); ++i) CHECK(left[i] && right[i], "a fork goes both ways in the box");
+}
+
+void check_outline(const Case& c, const Outline& outline, const Box& box, const std::vector<std::size_t>& inside) {
+  Outliner outliner(c.forest);
+  Outline fresh;
+  outliner.follow(fresh, box);
+  CHECK(std::all_of(fresh.walked.begin(), fresh.walked.end(), [&](std::uint64_t when) { return when == fresh.now; }),
+        "a fresh outline walks every tree");
+  for (std::size_t t = 0; t < c.forest.roots.size(); ++t) check_tree(c, outline, t, fresh, inside);
+  if (outline.decided.empty()) return;  // not that of a whole query
+  for (std::size_t t = 0; t < c.forest.roots.size() && !c.forest.leaf_class.empty(); ++t) {
+    Word votes = 0;
+    for (const std::size_t x : inside)
+      votes |= Word{1} << c.forest.leaf_class[c.forest.leaf(c.forest.roots[t], c.points[x])];
+    CHECK(outline.votes[t] == votes, "the votes of a tree are those of its points");
+  }
+  CHECK(outline.open == fresh.open, "the features of its forks are known");
+  ++counts.outlines;
+}
+
+}  // namespace treeproof::testing

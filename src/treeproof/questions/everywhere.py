@@ -1,0 +1,208 @@
+"""What questions about all inputs have in common: the part of the space that they are about, and inputs that are shown.
+
+There is no row. Inputs that show something have the cells that matter, and otherwise values near 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Context as Digits
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treeproof.errors import InputError
+from treeproof.model.columns import Label, Rows, Value
+from treeproof.model.floats import rounded_down
+from treeproof.query.context import Context, Instance, deadline_after
+from treeproof.query.sums import Score, keeps, score_of
+from treeproof.space.domains import Cells, Domain
+from treeproof.space.region import Region, read_conditions
+from treeproof.space.wording import equals, is_range, show_class
+
+_SHOWN = 8  # features of an input, at most
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input that shows something, as people write it, its label and its score in the model's own arithmetic.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, _ = tp.examples.heart_disease()
+    >>> found = tp.Explainer(forest).extremes().highest.input
+    >>> found.label, found.score
+    ('Yes', 1.0)
+    """
+
+    values: tuple[Value, ...]
+    label: Label
+    score: float | None
+    text: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.text) - _SHOWN
+        shown = ", ".join(self.text[:_SHOWN]) or "any values"
+        return f"{shown}, and {more} more" if more > 0 else shown
+
+
+@dataclass(frozen=True, eq=False)
+class Everywhere:
+    """All inputs of a space that satisfy some conditions."""
+
+    context: Context
+    region: Region
+    conditions: tuple[str, ...]
+    deadline: float | None
+
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        """The cells that they reach."""
+        return self.region.domains(self.context.cells.full)
+
+    @cached_property
+    def near(self) -> Cells:
+        """A point of the domains, near 0."""
+        space = self.context.space
+        own = [_cell_near(feature, domain) for feature, domain in zip(space.features, self.domains, strict=True)]
+        return tuple(own)
+
+    @cached_property
+    def _zero(self) -> Rows:
+        return np.zeros(self.context.forest.n_columns, self.context.forest.floats.dtype)
+
+    def row(self, point: Cells) -> Rows:
+        """Return an input in these cells that satisfies the conditions."""
+        return self.region.row(point, self._zero, brief=True)[0]
+
+    def shown(self, point: Cells, score: Score | None = None, features: Iterable[int] | None = None) -> Input:
+        """Return that input with its label and score, evaluated by the forest; its text has these features."""
+        context, row = self.context, self.row(point)
+        assert context.space.cells(row) == tuple(point), "the input is in these cells"
+        leaves = context.forest.route(row[None, :])
+        label = context.labels[int(context.forest.decide(leaves)[0])]
+        own = None if score is None else own_score(context, score, leaves)
+        return self.written(row, label, own, features)
+
+    def written(
+        self, row: Rows, label: Label, score: float | None = None, features: Iterable[int] | None = None
+    ) -> Input:
+        """Return an input as people write it; its text has these features, or those that the model tests."""
+        space = self.context.space
+        tested = self._tested if features is None else list(features)
+        text = tuple(equals(space.names[f], space.features[f].show_briefly(row, self._zero)) for f in tested)
+        return Input(self.context.present(row), label, score, text)
+
+    def instance(self, point: Cells) -> Instance:
+        """Return that input as an instance, for a certificate."""
+        return self.context.locate(self.row(point))
+
+    @cached_property
+    def _tested(self) -> list[int]:
+        return sorted(set(self.context.cells.feature[self.context.cells.feature >= 0].tolist()))
+
+    @property
+    def under(self) -> str:
+        """The conditions as part of a sentence."""
+        return f" where {' and '.join(self.conditions)}" if self.conditions else ""
+
+    def allowed(self, point: Cells) -> bool:
+        """Return whether a point satisfies the constraints of the space."""
+        return keeps(self.context.cells.clauses, point)
+
+
+def everywhere(context: Context, where: Any, timeout: float | None) -> Everywhere:
+    """Return the part of the space that `where` describes: all of it if None."""
+    given = [] if where is None else read_conditions(context.space, where, None)
+    region = Region(context.space, given)
+    if region.empty is not None:
+        raise InputError(
+            f"The conditions must be satisfiable. Got {where!r}: no value of {context.space.names[region.empty]!r} is."
+        )
+    found = Everywhere(
+        replace(context, units=context.plain.units), region, tuple(r.text for r in given), deadline_after(timeout)
+    )
+    for f, domain in enumerate(found.domains):
+        if context.cells.ordered[f] and not isinstance(domain, range):
+            raise InputError(
+                f"The conditions on a number must leave one range. Got several for {context.space.names[f]!r}; ask "
+                "about each of them."
+            )
+    return found
+
+
+def score_for(context: Context, of: Any) -> Score:
+    """Return the score of a class given by its label or its name; without one, that of the second of two classes."""
+    if context.forest.decision.cuts is not None:
+        if of is not None and context.class_index(of) != context.forest.n_classes - 1:
+            raise InputError(
+                f"This model adds up one score, that of {context.labels[-1]!r}. Got of={of!r}; the lowest score is the "
+                "highest of the other class."
+            )
+        ranges = context.forest.n_classes != 2 or is_range(context.labels[-1])  # a regressor's
+        return replace(score_of(context.forest), label=None if ranges else context.labels[-1])
+    if of is None and context.forest.n_classes != 2:
+        raise InputError(f"Say which class the score is of: of= one of {context.labels}.")
+    k = 1 if of is None else context.class_index(of)
+    return replace(score_of(context.forest, k), label=context.labels[k])
+
+
+def named(score: Score) -> str:
+    """Return what a score is called.
+
+    >>> from treeproof.model.examples import heart_disease
+    >>> named(score_of(heart_disease()[0], 1))
+    'share of the votes for Yes'
+    """
+    if score.label is None:
+        return score.name
+    return f"{score.name} {'for' if score.name.startswith('share') else 'of'} {show_class(score.label)}"
+
+
+def own_score(context: Context, score: Score, leaves: Any) -> float:
+    """Return the score of the row that reaches these leaves, in the model's own arithmetic."""
+    forest = context.forest
+    if forest.vote == "majority":
+        return float(np.mean(forest.leaf_class[leaves[0]] == score.index))
+    return float(forest.add(leaves)[0, score.index])
+
+
+def upward(value: Fraction) -> str:
+    """Return a number that is not smaller, with few digits.
+
+    >>> upward(Fraction(1, 3)), downward(Fraction(1, 3)), upward(Fraction(1, 4))
+    ('0.333334', '0.333333', '0.25')
+    """
+    return _rounded(value, ROUND_CEILING)
+
+
+def downward(value: Fraction) -> str:
+    """Return a number that is not larger, with few digits."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def _rounded(value: Fraction, way: str) -> str:
+    short = Digits(prec=_DIGITS, rounding=way).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{short.normalize():f}" if -8 < short.adjusted() < 15 or short == 0 else str(short.normalize())
+
+
+def float_above(value: Fraction) -> float:
+    """Return a float that is not smaller."""
+    return 0.0 - rounded_down(-value)  # no negative zero
+
+
+def _cell_near(feature: Any, domain: Sequence[int] | frozenset[int]) -> int:
+    zero = [0.0] * (max(feature.columns) + 1)
+    try:
+        own = feature.cell(zero)
+    except InputError:
+        own = min(domain)
+    if own in domain:
+        return int(own)
+    return int(min(domain, key=lambda cell: abs(cell - own)))
