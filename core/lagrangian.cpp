@@ -24,6 +24,8 @@ void Lagrangian::start(const Residual& residual, const Box& box, const Prices& p
     alpha_[g] = std::min(prices.alpha(residual.gate_origin[g]), largest_price_);
     beta_[g] = std::min(prices.beta(residual.gate_origin[g]), largest_price_);
   }
+  for (const auto& [node, feature] : residual.singles)
+    alpha_[residual.nodes[node].gate] = beta_[residual.nodes[node].gate] = 0;
   move_ = 0;
   lower_alpha_.resize(gates);
   lower_beta_.resize(gates);
@@ -122,6 +124,13 @@ void Lagrangian::evaluate_features() {
     bound += best_earning_[i];
   }
   bound_ = bound;
+  // Where prices are 0 all cells are as good. So the only node of a feature gets the cell that its tree likes best, and
+  // its prices stay 0.
+  for (const auto& [node, i] : r.singles) {
+    const std::int32_t slot = r.slot_begin[i];
+    slot_left[slot] = lead_[node] > 0;
+    best_cell_[i] = slot_left[slot] ? box_->low[r.features[i]] : r.slot_cut[slot] + 1;
+  }
 }
 
 // Numbers earn along their order, as the cells of an ordered feature do; missing values are one candidate more.

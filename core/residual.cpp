@@ -4,6 +4,11 @@
 #include <bit>
 
 namespace treeproof {
+namespace {
+
+constexpr std::int32_t kNone = -1, kSeveral = -2;
+
+}  // namespace
 
 ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
   marked_.assign(forest.split_begin.back() / 64 + 1, 0);
@@ -131,7 +136,18 @@ void ResidualBuilder::number_slots() {
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
   for (std::int32_t& slot : out.gate_slot) slot = slot_of_[slot];
-  for (Residual::Fork& fork : out.nodes) fork.slot = out.gate_slot[fork.gate];
+  only_.assign(out.slot_node.size(), kNone);
+  for (std::int32_t n = 0; n < out.n_nodes(); ++n) {
+    const std::int32_t slot = out.gate_slot[out.nodes[n].gate];
+    out.nodes[n].slot = slot;
+    only_[slot] = only_[slot] == kNone ? n : kSeveral;
+  }
+  out.singles.clear();
+  for (std::size_t i = 0; i < out.features.size(); ++i) {
+    const std::int32_t slot = out.slot_begin[i];
+    if (out.slot_begin[i + 1] == slot + 1 && only_[slot] >= 0 && forest_.ordered[out.features[i]])
+      out.singles.push_back({only_[slot], static_cast<std::int32_t>(i)});
+  }
 }
 
 }  // namespace treeproof

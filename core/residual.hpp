@@ -48,6 +48,12 @@ struct Residual {
   std::vector<std::int32_t> slot_cut;  // per slot: its cut
   std::vector<std::int32_t> features, slot_begin;  // per feature that occurs; slot_begin has one entry more
 
+  // Nodes whose feature, an ordered one, no other node splits: no tree has to agree with theirs.
+  struct Single {
+    std::int32_t node, feature;  // the latter among those that occur
+  };
+  std::vector<Single> singles;
+
   // The numbers of a gapped feature, the i-th that occurs, that go right at its slots before `position` and left at the
   // others; none if first > last.
   struct Stretch {
@@ -85,6 +91,7 @@ class ResidualBuilder {
   std::vector<Word> marked_;  // the splits that occur
   std::vector<std::int32_t> grown_;  // per fork of the tree at hand: its value
   std::vector<std::int32_t> place_;  // per gate of its outline and behind the last: the gates that occur before it
+  std::vector<std::int32_t> only_;  // per slot: its only node
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
   Pair pair_{};

@@ -227,7 +227,6 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
   const std::int64_t exact_target = this->exact_target(pair);
-  const std::int64_t aim = exact_target - forest_.scale.typical();
   const int most = depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
   const int soon = depth == 0 ? kSoonAtRoot : kSoon;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -291,6 +290,8 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       if ((best_at_check - best) * soon < (best - target) * kCheckInterval) break;
       best_at_check = best;
     }
+    // Below the exact target, leaves that need the band keep the box open: these have to come below the other one.
+    const std::int64_t aim = (bound < exact_target ? target : exact_target) - forest_.scale.typical();
     if (!lagrangian.step(aim, scale)) break;
   }
   lagrangian.restore_prices();

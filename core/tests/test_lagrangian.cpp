@@ -156,6 +156,11 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
   }
 }
 
+// The node that stands for the gate of a node.
+std::int32_t gate_node(const Case& c, const Residual& r, std::int32_t node) {
+  return c.forest.gate_node[r.gate_origin[r.nodes[node].gate]];
+}
+
 void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   const Residual& r = contest.residual;
   const std::int32_t payments = random.chance(25) ? random.between(1, 1 << 12) : kLargestPayments;
@@ -180,6 +185,8 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
   for (const std::int32_t n : c.forest.gate_node) kept_prices.set(c.forest.gate[n], prices.alpha[n], prices.beta[n]);
   lagrangian.start(r, contest.box, kept_prices);
   const std::int64_t best = *std::max_element(contest.values.begin(), contest.values.end());
+  for (const auto& [node, feature] : r.singles)
+    prices.alpha[gate_node(c, r, node)] = prices.beta[gate_node(c, r, node)] = 0;
   const PlainPrices before = prices;
   std::int64_t kept = 0;
   bool any_kept = false;
@@ -196,7 +203,7 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
     CHECK(!restored || bound == kept, "restored prices give the bound they gave before");
     CHECK(bound >= best, "the bound is at least the value of every point of the box");
     CHECK(bound == bound_of(c, contest, prices), "the bound is what its prices make it");
-    if (i == 0) CHECK(too_large || prices == before, "the prices at the start are the ones given");
+    if (i == 0) CHECK(too_large || prices == before, "the prices at the start are the ones given, or 0");
     for (std::size_t n = 0; n < c.twins.size(); ++n) {
       CHECK(prices.alpha[n] >= 0 && prices.beta[n] >= 0, "prices are not negative");
       CHECK(i > 0 || (prices.alpha[n] <= before.alpha[n] && prices.beta[n] <= before.beta[n]),

@@ -65,6 +65,16 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   }
   for (std::int32_t g = 1; g < r.n_gates(); ++g)
     CHECK(r.gate_origin[g - 1] < r.gate_origin[g], "gates ascend, each of them once");
+  std::size_t singles = 0;
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
+    const std::int32_t f = r.features[i];
+    singles += c.forest.ordered[f] &&
+               1 == std::count_if(r.nodes.begin(), r.nodes.end(),
+                                  [&](const Residual::Fork& fork) { return c.twins[fork.origin]->feature == f; });
+  }
+  CHECK(r.singles.size() == singles, "the only nodes of their features are known");
+  for (const auto& [node, i] : r.singles)
+    CHECK(c.twins[r.nodes[node].origin]->feature == r.features[i], "and their features");
   std::int32_t most = 0;
   for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
     most = std::max(most, static_cast<std::int32_t>(

@@ -88,4 +88,29 @@ void check_a_witness_ends_the_search() {
                 Searcher(decided.forest).decide(Box::full(decided.forest), claim, {0}, stop_after(2)));
 }
 
+// Steps aimed below the target of exact leaves, also where the bound was below it already and other leaves kept the box
+// open: then prices moved by a unit at a time. Three times two trees contradict each other, and one is against all.
+void regression_aim_where_leaves_need_the_band() {
+  Model model;
+  model.vote = Vote::mean;
+  model.n_classes = 2;
+  model.n_cells = {2, 2, 2};
+  model.ordered = {1, 1, 1};
+  model.band = 8;
+  model.unit = 1 << 20;
+  model.trees = {constant(1, 2)};
+  for (const int f : {0, 1, 2})
+    for (const int vote : {0, 1}) model.trees.push_back(stump(f, {true, false}, vote, 1 - vote));
+  for (Tree& tree : model.trees)
+    for (TwinNode& node : tree) {
+      if (node.feature >= 0) continue;
+      node.exact = false;
+      for (double& value : node.values) value = tree.size() > 1 ? 0.45 + 0.1 * value : 0.35 + 0.3 * value;
+      for (std::size_t k = 0; k < 2; ++k) node.scores[k] = static_cast<std::int64_t>(node.values[k] * (1 << 20));
+    }
+  const Case c(std::move(model));
+  const Outcome outcome = Searcher(c.forest).decide(Box::full(c.forest), {ClaimKind::stays, 1}, {0, 0, 0}, never_stop);
+  CHECK(outcome.status == Status::entailed && outcome.boxes == 1, "prices settle the contradiction without a split");
+}
+
 }  // namespace treeproof::testing
