@@ -124,7 +124,7 @@ def judge(context: Context, instance: Instance, features: Iterable[str | int], t
         point, label = context.nearer(instance, answer, cache.deadline)
         row = context.space.row(point, near=instance.row)
         witness, other = context.evaluated(row, label)
-        between = changes_between(context.space, instance.row, row, exact=instance.ball is not None)
+        between = changes_between(context.space, instance.row, row, ball=instance.ball)
         changes = tuple(between.values())
     return Verdict(
         holds=None if not isinstance(answer, Entailed | Refuted) else isinstance(answer, Entailed),
