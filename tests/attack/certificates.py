@@ -20,6 +20,7 @@ import numpy as np
 
 import treeproof as tp
 from attack.judge import Judge, Predict
+from attack.judge_pairs import PairJudge
 from attack.mutate import copied, damaged_bytes, damaged_json, same_place, twice
 from attack.rounds import Round
 from treeproof import checker
@@ -52,6 +53,10 @@ ASKED: list[Callable[[tp.Explainer, list[Any], Any], Any]] = [  # results with c
     lambda explainer, x, other: whole(explainer.enumerate(x, kind="both", target=other)),
     lambda explainer, x, other: whole(explainer.enumerate(x, kind="both", within=0.5)),
     lambda explainer, x, other: explainer.audit([x], protected=[1]),
+    lambda explainer, x, other: explainer.effect(1),
+    lambda explainer, x, other: explainer.effect([1, 2], of=other),
+    lambda explainer, x, other: explainer.monotone(1),
+    lambda explainer, x, other: explainer.independent([0]),
 ]
 
 
@@ -84,24 +89,27 @@ def attack(round: Round) -> None:
         round.counts["models without certificates"] += 1
         return
     model = checker.Model(forest_to_json(world.forest))
-    judge = Judge(world.forest, world.predict)
+    judges = Judge(world.forest, world.predict), PairJudge(world.forest, world.predict)
     every = world.honest + world.forged
     for document in every:
-        _try(round, judge, model, document, "honest" if document in world.honest else "of another model")
-    for _ in range(50 * round.n_cases):
+        _try(round, judges, model, document, "honest" if document in world.honest else "of another model")
+    for _ in range(100 * round.n_cases):
         start = every[round.rng.integers(len(every))]
         if round.rng.random() < 0.15:
             document, how = put_together(round.rng, every), "put together"
         else:
             document, how = damaged_json(round.rng, start, every), "altered"
-        _try(round, judge, model, document, how)
+        _try(round, judges, model, document, how)
     for _ in range(3):
         _try_file(round, world, every[round.rng.integers(len(every))])
 
 
-def _try(round: Round, judge: Judge, model: Any, document: Any, how: str) -> None:
+def _try(round: Round, judges: tuple[Judge, Judge], model: Any, document: Any, how: str) -> None:
     claim = document.get("claim") if isinstance(document, dict) else None
-    claim = claim if claim in tuple(checker.CLAIM_KEYS) else "no claim"
+    claim = claim if claim in (*checker.CLAIM_KEYS, "independent") else "no claim"
+    pairs = isinstance(document, dict) and ("pair" in document or "pairs" in document)
+    claim = f"{claim} of pairs" if pairs else claim
+    judge = judges[pairs]
     round.counts[how] += 1
     round.counts[f"tried: {claim}"] += 1
     checked = None
@@ -113,7 +121,9 @@ def _try(round: Round, judge: Judge, model: Any, document: Any, how: str) -> Non
         return
     round.counts["accepted"] += 1
     round.counts[f"accepted: {claim}"] += 1
-    for problem in judge.verdict(checked)[:1]:
+    problems = judge.verdict(checked)
+    round.counts["judged"] += 1
+    for problem in problems[:1]:
         text = forest_to_json(judge.forest)
         path = f"/tmp/attack-{round.seed}-{round.number}-{round.counts['false']}.json"
         Path(path).write_text(json.dumps([document, text]))
@@ -132,7 +142,9 @@ def _try_file(round: Round, world: World, document: Any) -> None:
         case 1:
             content = damaged_bytes(rng, gzip.compress(content))
         case 2:
-            content = gzip.compress(content[:-1] + b" " * int(rng.choice([0, 10**6, 3 * 10**8])) + b"}", 1)
+            content = gzip.compress(
+                content[:-1] + b" " * int(rng.choice([0, 10**6, 3 * 10**8], p=[0.5, 0.45, 0.05])) + b"}", 1
+            )
         case 3:
             content = twice(rng, document).encode()
         case 4:
