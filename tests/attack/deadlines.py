@@ -127,10 +127,16 @@ def main() -> None:
         for question in args.question:
             over, said = [], [""]
             for row in rows[: args.repeats + 1]:
-                over.append(1000 * watch.beyond(args.timeout, partial(call, row)))
-            print(
-                f"  {question:20} {max(over[1:]):7.0f} {over[0]:7.0f}  {'; '.join(sorted(said))}".rstrip(), flush=True
-            )
+                call = partial(_asked, QUESTIONS[question], explainer, row, rows, args.timeout, said)
+                over.append(1000 * watch.beyond(args.timeout, call))
+            print(f"  {question:20} {max(over[1:]):7.0f} {over[0]:7.0f}  {said[-1]}".rstrip(), flush=True)
+
+
+def _asked(ask: Ask, explainer: tp.Explainer, x: Any, X: Any, timeout: float, said: list[str]) -> None:
+    try:
+        ask(explainer, x, X, timeout)
+    except tp.TreeproofError as error:
+        said.append(f"{type(error).__name__}: {error}"[:60])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ ROOMS = [
     {"questions"},
     {"explainer"},
     {"show"},
+    {"workbench"},
     {"cli"},
 ]
 PLACE = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}

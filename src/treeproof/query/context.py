@@ -21,7 +21,7 @@ from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.gains import largest_gains
-from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
+from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays, expired
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group, Units
 from treeproof.space.domains import Cells, Domain
@@ -228,7 +228,7 @@ class Context:
         point, label = answer.witness, answer.label
         for f, own in enumerate(instance.point):
             if point[f] != own and (domains is None or own in domains[f]):
-                if deadline is not None and time.monotonic() > deadline:
+                if expired(deadline):
                     break
                 tried = (*point[:f], own, *point[f + 1 :])
                 if self.cells.allows(tried) and (other := self.cells.label(tried)) != instance.label:

@@ -229,9 +229,8 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
 
 
 def _certify(part: Everywhere, score: Score, chosen: list[int], bound: int, timeout: float | None) -> Certificate:
-    _require_no_conditions(part)
     most = bound * score.unit + score.slack
-    return certify_pair(part.context, chosen, score.index, None, most, part.row(part.near), deadline_after(timeout))
+    return certify_pair(part.meant(chosen), score.index, None, most, deadline_after(timeout))
 
 
 def is_independent(context: Context, features: Any, where: Any, timeout: float | None) -> Independence:
@@ -261,13 +260,7 @@ def _independence(part: Everywhere, chosen: list[int]) -> Independence:
 
 
 def _certify_labels(part: Everywhere, chosen: list[int], timeout: float | None) -> Certificate:
-    _require_no_conditions(part)
-    return certify_independent(part.context, chosen, part.row(part.near), deadline_after(timeout))
-
-
-def _require_no_conditions(part: Everywhere) -> None:
-    if part.conditions:
-        raise UnsupportedQueryError("There is no certificate about pairs under conditions; declare bounds instead.")
+    return certify_independent(part.meant(chosen), deadline_after(timeout))
 
 
 def _closer(part: Everywhere, pair: tuple[Cells, Cells]) -> tuple[Cells, Cells]:

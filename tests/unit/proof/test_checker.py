@@ -974,6 +974,23 @@ def everything(document: Document) -> Document:
     return document | {"claim": "complete", "reasons": reasons, "changes": [{"0": "0x1p+0"}]}
 
 
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        ([("g", [0]), ("h", [0])], "each feature be in one group"),  # also where the first has no other feature
+        ([("g", [0, 0])], "each feature be in one group"),
+        ([("g", [])], "A group must have features"),
+        ([("g", [0]), ("a", [1])], "called as another group or a feature is"),  # a is now in g, and still a feature
+        ([("g", [0]), ("g", [1])], "called as another group or a feature is"),
+    ],
+)
+def test_groups_share_neither_features_nor_names(groups, match):
+    document, model = stump()
+    given = [{"name": name, "features": features} for name, features in groups]
+    assert check({**document, "groups": [{"name": "g", "features": [0]}]}, model).groups == ["g: a"]
+    rejected({**document, "groups": given}, model, match)
+
+
 def test_a_list_of_all_explanations_made_by_hand():
     document, model = stump()
     document = everything(document)
