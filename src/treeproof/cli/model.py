@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from treeproof.cli import codes
@@ -23,13 +25,14 @@ from treeproof.cli.options import (
 from treeproof.cli.output import make_folder, write_certificate
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import Table, read_table
-from treeproof.cli.terminal import waiting
+from treeproof.cli.terminal import complain, waiting
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model
 from treeproof.model.importers import needs_data
 from treeproof.model.labels import plain_label
 from treeproof.questions.differ import differ
+from treeproof.questions.monotone import Monotonicity
 
 Command = Callable[..., argparse.ArgumentParser]
 Answer = Callable[[argparse.Namespace, Explainer], Any]
@@ -46,14 +49,16 @@ def add_commands(command: Command) -> None:
         _monotone,
         " --feature income",
     )
+    add_certificate(made, "the certificate of each direction that is proved (monotone-income-never-falls.json)")
     question = section(made, "question")
     question.add_argument("--feature", metavar="FEATURE", help="this feature (default: all, in both directions)")
     question.add_argument("--decreasing", action="store_true", help="whether the score never rises instead")
-    for name, text, answer in (
-        ("effect", "how much features alone can change the score, and whether the label", _effect),
-        ("independent", "whether the label never depends on features", _independent),
+    for name, text, answer, files in (
+        ("effect", "how much features alone can change the score, and whether the label", _effect, "of the bound"),
+        ("independent", "whether the label never depends on features", _independent, "if it never does"),
     ):
         made = _add(command, name, text, answer, " --features sex", of=name == "effect", required="--features sex")
+        add_certificate(made, f"the certificate, {files} ({name}.json)")
         section(made, "question").add_argument(
             "--features", nargs="+", required=True, metavar="FEATURE", help="the features, which change together"
         )
@@ -122,6 +127,9 @@ def _add_differ(command: Command) -> None:
     made.add_argument("old", metavar="OLD", help="a model, a file that explain reads; its inputs are meant")
     made.add_argument("new", metavar="NEW", help="the other model")
     _add_space(made)
+    add_certificate(
+        made, "certificates that labels are the same, and of the scores (differ-label.json, differ-score.json)"
+    )
 
 
 def _add_rules(command: Command) -> None:
@@ -165,23 +173,47 @@ def _ask(args: argparse.Namespace, name: str, answer: Answer) -> int:
     (explainer,), _ = _read(args, args.model)
     result = answer(args, explainer)
     say_result(args, None, result)
-    if folder and name == "extremes":
-        for side in ("lowest", "highest"):
-            write_certificate(folder, f"{name}-{side}.json", _Side(result, side))
-    elif folder and result.holds:  # otherwise counterexamples show it
-        write_certificate(folder, f"{name}.json", result)
+    if folder:
+        _write_certificates(args, folder, _proved(name, result))
     return codes.code_of([result])
 
 
-class _Side:
-    """One end of the score, whose certificate is written."""
+@dataclass(frozen=True)
+class _Part:
+    """Part of a result, whose certificate is written."""
 
-    def __init__(self, result: Any, side: str) -> None:
-        self._result, self._side = result, side
+    result: Any
+    options: dict[str, str] = field(default_factory=dict)
 
     def certificate(self) -> Any:
-        """Return the certificate of this end."""
-        return self._result.certificate(side=self._side)
+        """Return the certificate of this part."""
+        return self.result.certificate(**self.options)
+
+
+def _proved(name: str, result: Any) -> dict[str, _Part]:
+    """Return what of a result is proved, and so has a certificate, by the name of its file."""
+    if name == "extremes":
+        return {f"{name}-{side}.json": _Part(result, {"side": side}) for side in ("lowest", "highest")}
+    if name == "effect":
+        return {f"{name}.json": _Part(result)}
+    if name == "differ":
+        labels = {"label": result.same} if result.of == "label" or result.identical else {}
+        proved = {**labels, "score": result.gap is not None}
+        return {f"{name}-{of}.json": _Part(result, {"of": of}) for of, holds in proved.items() if holds}
+    if name == "monotone":
+        found = (*result.rising, *result.falling) if isinstance(result, Monotonicity) else (result,)
+        ways = {True: "never-falls", False: "never-rises"}
+        names = {one: re.sub(r"[^\w.-]+", "_", one.feature) for one in found if one.holds}
+        return {f"{name}-{file}-{ways[one.increasing]}.json": _Part(one) for one, file in names.items()}
+    return {f"{name}.json": _Part(result)} if result.holds else {}  # otherwise counterexamples show it
+
+
+def _write_certificates(args: argparse.Namespace, folder: str, proved: dict[str, _Part]) -> None:
+    for name, part in proved.items():
+        with waiting(args.quiet, f"certifying {name}"):
+            write_certificate(folder, name, part)
+    if not proved and not args.quiet:
+        complain("no certificate was written: nothing is proved that has one")
 
 
 def _stated(args: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
@@ -217,10 +249,13 @@ def _independent(args: argparse.Namespace, explainer: Explainer) -> Any:
 
 
 def _differ(args: argparse.Namespace) -> int:
+    make_folder(args.certificate)
     (old, new), table = _read(args, args.old, args.new)
     rows = None if table is None else [table.row(i, old.forest.columns) for i in range(len(table.rows))]
     result = differ(old, new, rows, where=" and ".join(args.where) or None, timeout=args.timeout)
     say_result(args, None, result)
+    if args.certificate:
+        _write_certificates(args, args.certificate, _proved("differ", result))
     return codes.code_of([result])
 
 

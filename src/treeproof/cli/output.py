@@ -59,12 +59,14 @@ def make_folder(path: str | None) -> None:
 
 
 def write_certificate(folder: str, name: str, result: Any) -> None:
-    """Write the certificate of a result, and the forest that it is about, which the checker needs."""
+    """Write the certificate of a result, and the forest or forests that it is about, which the checker needs."""
     certificate = result.certificate()
     certificate.save(Path(folder) / name)
-    forest = Path(folder) / f"forest-{certificate.document['model'][:12]}.json"
-    if not forest.exists():
-        save_forest(certificate.forest, forest)
+    for key, forest in (("model", certificate.forest), ("other", certificate.other)):
+        if forest is not None:
+            path = Path(folder) / f"forest-{certificate.document[key][:12]}.json"
+            if not path.exists():
+                save_forest(forest, path)
 
 
 INPUTS = ("model", "old", "new", "data", "constraints")
