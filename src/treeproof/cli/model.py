@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from treeproof.cli import codes
@@ -17,12 +15,13 @@ from treeproof.cli.options import (
     add_search,
     add_size,
     check_order,
+    class_of,
     make_explainer,
     own_numbers,
     say_result,
     section,
 )
-from treeproof.cli.output import make_folder, write_certificate
+from treeproof.cli.output import make_folder, save_certificate
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import Table, read_table
 from treeproof.cli.terminal import complain, waiting
@@ -30,9 +29,8 @@ from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model
 from treeproof.model.importers import needs_data
-from treeproof.model.labels import plain_label
+from treeproof.questions.certified import certificates_of
 from treeproof.questions.differ import differ
-from treeproof.questions.monotone import Monotonicity
 
 Command = Callable[..., argparse.ArgumentParser]
 Answer = Callable[[argparse.Namespace, Explainer], Any]
@@ -76,7 +74,7 @@ def _add(
         f"treeproof ask {name} model.json{needed or option}",
         f'treeproof ask {name} model.json{needed} --where "age < 30"',
     ]
-    made = command(name, text, lambda args: _ask(args, name, answer), "\n".join(examples))
+    made = command(name, text, lambda args: _ask(args, answer), "\n".join(examples))
     made.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     _add_space(made)
     if of:
@@ -105,7 +103,7 @@ def _add_prove(command: Command) -> None:
     made = command(
         "prove",
         "whether a statement is true of every input",
-        lambda args: _ask(args, "prove", _prove),
+        lambda args: _ask(args, _prove),
         'treeproof ask prove model.json --claim "if income > 60 then yes"\n'
         'treeproof ask prove model.json --claim "if age < 18 then not yes"',
     )
@@ -166,7 +164,7 @@ def _read(args: argparse.Namespace, *paths: str) -> tuple[list[Explainer], Table
         return [make_explainer(args, model, table, args.oracle) for model in models], table
 
 
-def _ask(args: argparse.Namespace, name: str, answer: Answer) -> int:
+def _ask(args: argparse.Namespace, answer: Answer) -> int:
     """Answer a question about all inputs."""
     folder = getattr(args, "certificate", None)
     make_folder(folder)
@@ -174,44 +172,15 @@ def _ask(args: argparse.Namespace, name: str, answer: Answer) -> int:
     result = answer(args, explainer)
     say_result(args, None, result)
     if folder:
-        _write_certificates(args, folder, _proved(name, result))
+        _write_certificates(args, folder, result)
     return codes.code_of([result])
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Part of a result, whose certificate is written."""
-
-    result: Any
-    options: dict[str, str] = field(default_factory=dict)
-
-    def certificate(self) -> Any:
-        """Return the certificate of this part."""
-        return self.result.certificate(**self.options)
-
-
-def _proved(name: str, result: Any) -> dict[str, _Part]:
-    """Return what of a result is proved, and so has a certificate, by the name of its file."""
-    if name == "extremes":
-        return {f"{name}-{side}.json": _Part(result, {"side": side}) for side in ("lowest", "highest")}
-    if name == "effect":
-        return {f"{name}.json": _Part(result)}
-    if name == "differ":
-        labels = {"label": result.same} if result.of == "label" or result.identical else {}
-        proved = {**labels, "score": result.gap is not None}
-        return {f"{name}-{of}.json": _Part(result, {"of": of}) for of, holds in proved.items() if holds}
-    if name == "monotone":
-        found = (*result.rising, *result.falling) if isinstance(result, Monotonicity) else (result,)
-        ways = {True: "never-falls", False: "never-rises"}
-        names = {one: re.sub(r"[^\w.-]+", "_", one.feature) for one in found if one.holds}
-        return {f"{name}-{file}-{ways[one.increasing]}.json": _Part(one) for one, file in names.items()}
-    return {f"{name}.json": _Part(result)} if result.holds else {}  # otherwise counterexamples show it
-
-
-def _write_certificates(args: argparse.Namespace, folder: str, proved: dict[str, _Part]) -> None:
-    for name, part in proved.items():
+def _write_certificates(args: argparse.Namespace, folder: str, result: Any) -> None:
+    proved = certificates_of(result)
+    for name, certify in proved.items():
         with waiting(args.quiet, f"certifying {name}"):
-            write_certificate(folder, name, part)
+            save_certificate(folder, name, certify(None))
     if not proved and not args.quiet:
         complain("no certificate was written: nothing is proved that has one")
 
@@ -219,10 +188,8 @@ def _write_certificates(args: argparse.Namespace, folder: str, proved: dict[str,
 def _stated(args: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
     """Return the options that all of these questions have."""
     found: dict[str, Any] = {"where": " and ".join(args.where) or None, "timeout": args.timeout}
-    of = getattr(args, "of", None)
-    if of is not None:
-        labels = explainer.scored_context.labels
-        found["of"] = next((label for label in labels if of in (str(label), str(plain_label(label)))), of)
+    if getattr(args, "of", None) is not None:
+        found["of"] = class_of(explainer, args.of)
     return found
 
 
@@ -255,7 +222,7 @@ def _differ(args: argparse.Namespace) -> int:
     result = differ(old, new, rows, where=" and ".join(args.where) or None, timeout=args.timeout)
     say_result(args, None, result)
     if args.certificate:
-        _write_certificates(args, args.certificate, _proved("differ", result))
+        _write_certificates(args, args.certificate, result)
     return codes.code_of([result])
 
 
@@ -271,6 +238,6 @@ def _rules(args: argparse.Namespace) -> int:
         )
     result = result.numbered(chosen)
     say_result(args, None, result)
-    for i, rule in enumerate(result.rules if args.certificate else (), start=1):
-        write_certificate(args.certificate, f"rule-{i}.json", rule)
+    if args.certificate:
+        _write_certificates(args, args.certificate, result)
     return codes.code_of([result])

@@ -15,6 +15,7 @@ from typing import Any
 from treeproof.cli.table import STANDARD_INPUT
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.model.files import save_forest, write_whole
+from treeproof.proof.certificate import Certificate
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.audit import AuditedRow
 from treeproof.questions.compare import ComparedRow
@@ -60,7 +61,11 @@ def make_folder(path: str | None) -> None:
 
 def write_certificate(folder: str, name: str, result: Any) -> None:
     """Write the certificate of a result, and the forest or forests that it is about, which the checker needs."""
-    certificate = result.certificate()
+    save_certificate(folder, name, result.certificate())
+
+
+def save_certificate(folder: str, name: str, certificate: Certificate) -> None:
+    """Write a certificate, and the forest or forests that it is about."""
     certificate.save(Path(folder) / name)
     for key, forest in (("model", certificate.forest), ("other", certificate.other)):
         if forest is not None:
