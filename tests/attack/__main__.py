@@ -31,7 +31,8 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=60, help="cases of a round, about (default: 60)")
     parser.add_argument("--log", type=Path, help="append what was counted to this file")
     args = parser.parse_args()
-    print(f"seed {args.seed}", flush=True)
+    used_checker = fingerprint()  # its file may be edited later
+    print(f"seed {args.seed}, checker {used_checker}", flush=True)
     end = time.monotonic() + args.seconds
     used: dict[str, float] = defaultdict(float)
     done: Counter[str] = Counter()
@@ -63,7 +64,7 @@ def main() -> int:
         print(line)
         if args.log is not None:
             with args.log.open("a", encoding="utf-8") as log:
-                log.write(f"seed {args.seed}, checker {fingerprint()}, {line}\n")
+                log.write(f"seed {args.seed}, checker {used_checker}, {line}\n")
     return 1 if seen else 0
 
 

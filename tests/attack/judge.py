@@ -69,7 +69,7 @@ class Judge:
         self.row = self._read_row(row)
         self.own = self._label(self.row)
         texts = [*checked.conditions, *checked.around, *checked.space]
-        self._look(self.row, [float(n) for text in texts for n in re.findall(_NUMBER, text)] + (extra or []))
+        self._look(self.row, [float(n) for text in texts for n in re.findall(NUMBER, text)] + (extra or []))
         self.space = np.ones(len(self.grid[0]), dtype=bool)
         for line in checked.space:
             self.space &= self._declared(line)
@@ -377,7 +377,7 @@ class Judge:
         for feature, columns in self._each():
             if len(columns) > 1 and words.removesuffix(" = 1") in feature.split("/"):
                 return feature
-        match = re.fullmatch(rf"(?:{_NUMBER} <= )?(.+?) (?:<= {_NUMBER}|>= {_NUMBER}|is .*)", words)
+        match = re.fullmatch(rf"(?:{NUMBER} <= )?(.+?) (?:<= {NUMBER}|>= {NUMBER}|is .*)", words)
         if not match:
             raise NotUnderstoodError(line)
         return match[1]
@@ -388,7 +388,7 @@ class Judge:
         inside, subject = np.zeros(len(self.grid[0]), dtype=bool), self._subject(line)
         for part in line.split(" or "):
             words = part.removeprefix(f"{subject} is ")
-            match = re.fullmatch(rf"(?:({_NUMBER}) <= )?.+? <= ({_NUMBER})", part)
+            match = re.fullmatch(rf"(?:({NUMBER}) <= )?.+? <= ({NUMBER})", part)
             if match or " >= " in part:
                 low, high = match.groups() if match else (part.rpartition(" ")[2], None)
                 column = self.grid[self.names.index(subject)]
@@ -433,7 +433,7 @@ class Judge:
                 inside &= np.isnan(column) | (column == np.floor(column))
             elif words == "not missing":
                 inside &= ~np.isnan(column)
-            elif match := re.fullmatch(rf"only from ({_NUMBER}) to ({_NUMBER})", words):
+            elif match := re.fullmatch(rf"only from ({NUMBER}) to ({NUMBER})", words):
                 inside &= np.isnan(column) | ((column >= self._read(match[1])) & (column <= self._read(match[2])))
             elif words.startswith("only "):  # values
                 inside &= self._condition(f"{subject} is {words.removeprefix('only ')}")
@@ -458,4 +458,4 @@ _COMPLETE = (
     r"all minimal sets whose change alone can give (.+?) \(changes\)( within the ranges around the instance)?"
 )
 _AUDIT = r"of (\d+) rows?, a change of (.*) alone gives another label in (\d+); in (\d+) none does"
-_NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
+NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"

@@ -12,7 +12,7 @@ import pytest
 
 import treeproof as tp
 from attack.judge import Judge
-from attack.judge_pairs import PairJudge
+from attack.judge_pairs import ModelsJudge, PairJudge
 from treeproof.model.decision import Sums
 
 TESTS = Path(__file__).parents[1]
@@ -128,11 +128,11 @@ def test_the_judge_sees_a_false_audit(before, after, said):
 @pytest.mark.parametrize(
     ("ask", "before", "after", "said"),
     [
-        ("effect", "by 1.00001", "by 0.9", "by 1 at"),
-        ("effect", "in age alone", "in age, income alone", "by 2 at"),
+        ("effect", "by 0.333334", "by 0.3", "by 0.33"),
+        ("effect", "in age alone", "in age, income alone", "by 0.66"),
         ("effect", "no two inputs that", "all inputs that", "does not understand"),
-        ("monotone", "falls", "rises", "by 1 at"),
-        ("monotone", "age", "debt", "by 1 at"),
+        ("monotone", "falls", "rises", "by 0.33"),
+        ("monotone", "age", "debt", "by 0.33"),
         ("independent", "age", "income", "not so at"),
     ],
 )
@@ -146,6 +146,18 @@ def test_the_judge_sees_a_false_claim_about_pairs(ask, before, after, said):
     changed = {"space": [], "text": checked.text.replace(before, after)}
     assert changed["text"] != checked.text
     assert any(said in problem for problem in judge.verdict(dataclasses.replace(checked, **changed)))
+
+
+def test_the_judge_sees_a_false_claim_about_two_models():
+    forest, _ = loan()
+    same = dataclasses.replace(forest, importances=forest.importances / 2)
+    other = dataclasses.replace(forest, threshold=forest.threshold + 1)
+    labels = tp.differ(forest, same).certificate().check()
+    far = "the share of the votes for yes differs by less than 0.3 between the two models, for every input"
+    for checked, said in ((labels, "not so at"), (dataclasses.replace(labels, text=far), "by 0.6666")):
+        assert ModelsJudge(forest, forest.predict, same, same.predict).verdict(checked) == []
+        (problem,) = ModelsJudge(forest, forest.predict, other, other.predict).verdict(checked)
+        assert said in problem
 
 
 def test_no_certificate_about_pairs_where_sums_may_overflow_is_said_by_an_error_of_ours():
