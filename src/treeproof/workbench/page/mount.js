@@ -55,7 +55,7 @@ function Verdict({ bench, listRows }) {
     <h1>${heading}</h1>
     <div class="proof">
       ${checking ? html`<span class="chip">checking\u2026</span>` : verdict.chip ? html`<span class=${chip}>${tone === "proved" ? html`<${Icon} name="yes" size="13" />` : tone === "refuted" ? html`<${Icon} name="no" size="13" />` : null}${verdict.chip}</span>` : null}
-      ${checking ? null : html`<span class="quiet">${verdict.detail.slice(0, 3).map(({ text }) => text).join(" ")}</span>`}
+      ${checking ? null : html`<span class="quiet">${verdict.detail.filter(({ role }) => role !== "note" || prediction?.refused).map(({ text }) => text).join(" ")}</span>`}
     </div>
     <div class="unseen" role="status" aria-live="polite">${aloud}</div>
   </header>`;

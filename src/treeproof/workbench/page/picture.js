@@ -39,7 +39,7 @@ export function pictureOf(bench) {
     parts.push(text(24, y, line, { size: 20, weight: 650 }));
     y += 26;
   }
-  for (const { text: sentence } of verdict.detail.slice(0, 3))
+  for (const { text: sentence } of verdict.detail)
     for (const line of wrapped(sentence, 125)) {
       parts.push(text(24, y, line, { fill: colour.quiet }));
       y += 18;

@@ -128,7 +128,9 @@ export function makeWorkbench(transport, options, redraw) {
     const { reason, values } = state;
     if (reason === null || reason.within !== state.near) return false;
     if (sameValues(reason.values, values)) return true;
-    return reason.within === null && reason.conditions.every((each) => satisfies(each, values[each.feature]));
+    // A value that did not move counts as inside: the model may read it rounded, onto the end of the range.
+    const inside = (each) => values[each.feature] === reason.values[each.feature] || satisfies(each, values[each.feature]);
+    return reason.within === null && reason.conditions.every(inside);
   };
 
   const forget = () => {

@@ -43,8 +43,16 @@ export function verdictOf(bench) {
   return { tone: "refuted", before: `Not any more: ${said} the answer becomes `, answer: becomes, after: ".", chip: "Counterexample", detail };
 }
 
+// A condition without the name that stands beside it: "5 < age <= 6" as "> 5 and <= 6".
+function withoutName(text, name) {
+  if (text.startsWith(`${name} `)) return text.slice(name.length).trim();
+  const place = text.indexOf(` ${name} `);
+  const below = place < 0 ? null : /^(\S.*) (<=?)$/.exec(text.slice(0, place));
+  return below ? `${below[2] === "<" ? ">" : ">="} ${below[1]} and ${text.slice(place + name.length + 2)}` : text;
+}
+
 function describe(feature, value, interval, condition) {
-  if (condition) return condition.text.startsWith(feature.name) ? condition.text.slice(feature.name.length).trim() : condition.text;
+  if (condition) return withoutName(condition.text, feature.name);
   if (!interval) return `= ${showValue(feature, value)}`;
   if (interval.values) return `one of ${list(interval.values.map((each) => showValue(feature, each)), 4)}`;
   const { low, high } = interval;
@@ -80,8 +88,8 @@ function Feature({ bench, feature }) {
   const base = state.row?.values[feature.index];
   const edited = base !== undefined && base !== view.value;
   return html`<li class=${view.isHeld ? "feature held" : "feature"}>
-    <button class="hold" aria-pressed=${view.isHeld ? "true" : "false"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
-      aria-label=${`Hold ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
+    <button class=${view.isHeld ? "hold on" : "hold"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
+      aria-label=${`${view.isHeld ? "Held" : "Free"}: ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
       <${Icon} name=${view.isHeld ? "locked" : "free"} />${view.isHeld ? "Held" : "Free"}
     </button>
     <div class="what">
@@ -147,6 +155,7 @@ export function Why({ bench }) {
             </div></div>
           <ul class="features" aria-label="Free to move">${rest.map((each) => html`<${Feature} key=${each.index} bench=${bench} feature=${each} />`)}</ul>`
       : null}
+    ${verdictOf(bench).detail.filter(({ role }) => role === "note").map(({ text }) => html`<p class="note after" key=${text}>${text}</p>`)}
     ${state.start.constraints.length ? html`<p class="note">Only inputs that satisfy these constraints count: ${list(state.start.constraints, 5)}.</p>` : null}
   </div>`;
 }
