@@ -53,6 +53,7 @@ function Verdict({ bench, listRows }) {
       ${prediction && !prediction.refused ? html`<span class="answers">The model answers <${Scores} prediction=${prediction} start=${start} /></span>` : null}
     </div>
     <h1>${heading}</h1>
+    ${verdict.conditions && !checking ? html`<p class="conditions">${verdict.conditions}</p>` : null}
     <div class="proof">
       ${checking ? html`<span class="chip">checking\u2026</span>` : verdict.chip ? html`<span class=${chip}>${tone === "proved" ? html`<${Icon} name="yes" size="13" />` : tone === "refuted" ? html`<${Icon} name="no" size="13" />` : null}${verdict.chip}</span>` : null}
       ${checking ? null : html`<span class="quiet">${verdict.detail.filter(({ role }) => role !== "note" || prediction?.refused).map(({ text }) => text).join(" ")}</span>`}

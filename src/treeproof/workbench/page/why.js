@@ -6,6 +6,7 @@ import { Icon } from "./parts.js";
 import { count, list, showValue } from "./wording.js";
 
 const MANY = 12; // features; more can be searched
+const MOST = 4; // conditions in the sentence on top
 
 // The one sentence on top: {tone, before, answer, after, chip, detail}. Says no more than the answer that it is made of.
 export function verdictOf(bench) {
@@ -26,7 +27,9 @@ export function verdictOf(bench) {
     if (size === 0 && near === null) return { tone: "proved", before: "The answer is always ", answer, after: ": no value can change it.", chip, detail };
     if (size === 0) return { tone: "proved", before: start_("no value has to be held: the answer stays "), answer, after: ".", chip, detail };
     const force = size === 1 ? `this 1 of ${n} values forces the answer ` : `these ${size} of ${n} values force the answer `;
-    return { tone: "proved", before: start_(force), answer, after: ".", chip, detail };
+    const conditions = list(reason.conditions.map((each) => each.text), MOST);
+    const others = n - size === 0 ? "" : n - size === 1 ? ", whatever the other value is" : `, whatever the other ${n - size} values are`;
+    return { tone: "proved", before: start_(force), answer, after: ".", chip, detail, conditions: `${conditions}${near === null ? others : ""}` };
   }
   const { verdict, held } = state;
   if (!verdict) return { tone: "open", before: "Checking what you hold\u2026", detail: [] };
@@ -76,7 +79,8 @@ export function viewOf(bench, feature) {
   const interval = !isHeld ? null : (proved ?? chosen ?? null);
   const refuted = state.mode === "chosen" && state.verdict?.forced === false;
   const moved = refuted ? state.verdict.witness?.[i] : undefined;
-  const text = isHeld ? describe(feature, value, chosen, same) : near ? describe(feature, value, null, near) : state.near === 0 ? "stays" : "may be anything";
+  const turned = refuted && state.verdict.changes.find((each) => each.feature === i);
+  const text = turned && !isHeld ? `becomes ${turned.after}` : isHeld ? describe(feature, value, chosen, same) : near ? describe(feature, value, null, near) : state.near === 0 ? "stays" : "may be anything";
   return { isHeld, value, interval, free: isHeld ? null : near, moved, text, wrong: refuted };
 }
 
