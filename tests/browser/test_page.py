@@ -348,6 +348,32 @@ def test_errors_are_sentences_on_the_page(visit, iris_url):
     assert page.locator(".panel [role=alert]").count() == 0
 
 
+def test_where_nothing_was_checked_nothing_is_claimed(visit, flowers):
+    """An error, or a question that is cancelled, must not leave the verdict of what was held before."""
+    from treeproof.workbench.session import Session
+
+    X, _, explainers = flowers
+    session = Session(explainers[:1], X)
+
+    def ask(what, args, progress):
+        if what == "hold" or (what == "why" and args["within"] == 0):
+            raise tp.InputError(f"This {what} must fail.")
+        return session.ask(what, args, progress)
+
+    with serving(SimpleNamespace(ask=ask)) as url:
+        page = visit(f"{url}#row={ROW}")
+        heading(page, "force the answer")
+        page.get_by_role("button", name=re.compile("^Held: ")).first.click()
+        heading(page, "What you hold has not been checked.")
+        page.wait_for_selector("[role=alert]:has-text('This hold must fail.')")
+        assert page.locator("header .chip").inner_text() == "Open"
+        page.get_by_role("button", name="Find the reason").click()
+        heading(page, "force the answer")
+        page.get_by_label("How far may the other values move?").press("Home")
+        heading(page, "No reason is known for these values.")
+        page.wait_for_selector("[role=alert]:has-text('This why must fail.')")
+
+
 def test_hostile_and_hard_features_are_text_and_fit(visit, odd_url, odd):
     X, explainer = odd
     page = visit(f"{odd_url}#row=0")

@@ -46,7 +46,7 @@ export function pictureOf(bench) {
     }
   y += 8;
   const { held } = bench.holding();
-  const shown = [...features.filter((each) => held.includes(each.index)), ...(state.verdict?.changes ?? []).map((each) => features[each.feature]).filter((each) => !held.includes(each.index))];
+  const shown = [...features.filter((each) => held.includes(each.index)), ...(state.mode === "chosen" && bench.current() ? (state.verdict.changes ?? []) : []).map((each) => features[each.feature]).filter((each) => !held.includes(each.index))];
   for (const feature of shown) {
     const view = viewOf(bench, feature);
     parts.push(rect(24, y, WIDTH - 48, 1, colour.line));

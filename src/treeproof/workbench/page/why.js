@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor/preact.js";
 import { Scale } from "./scale.js";
 import { Icon } from "./parts.js";
-import { count, list, showValue } from "./wording.js";
+import { count, list, sameValues, showValue } from "./wording.js";
 
 const MANY = 12; // features; more can be searched
 const MOST = 4; // conditions in the sentence on top
@@ -15,11 +15,15 @@ export function verdictOf(bench) {
   const named = (label) => start.classes[label];
   const n = start.features.length;
   if (prediction?.refused) return { tone: "open", before: "This row cannot be explained.", chip: "Outside the declared space", detail: [{ role: "note", text: prediction.refused }] };
+  if (!bench.current() && !bench.checking()) {
+    const before = mode === "found" ? "No reason is known for these values." : "What you hold has not been checked.";
+    return { tone: "open", before, chip: "Open", detail: [] };
+  }
   const local = near === null ? "" : near === 0 ? "With nothing else moving, " : "Near this row, ";
   const start_ = (text) => (local ? local + text : text[0].toUpperCase() + text.slice(1));
   if (mode === "found") {
     const { reason } = state;
-    if (!reason) return { tone: "open", before: bench.checking() ? "Finding the reason\u2026" : "No reason was found yet.", detail: [] };
+    if (!reason) return { tone: "open", before: "Finding the reason\u2026", detail: [] };
     const answer = named(reason.label);
     const size = reason.features.length;
     const chip = reason.decided ? "Proved" : "Proved, perhaps not the fewest";
@@ -77,7 +81,7 @@ export function viewOf(bench, feature) {
   const chosen = intervals[i];
   const same = proved ?? (chosen && state.reason?.conditions.find((each) => each.feature === i && JSON.stringify(chosen) === JSON.stringify(pick(each, chosen))));
   const interval = !isHeld ? null : (proved ?? chosen ?? null);
-  const refuted = state.mode === "chosen" && state.verdict?.forced === false;
+  const refuted = state.mode === "chosen" && bench.current() && state.verdict.forced === false;
   const moved = refuted ? state.verdict.witness?.[i] : undefined;
   const turned = refuted && state.verdict.changes.find((each) => each.feature === i);
   const text = turned && !isHeld ? `becomes ${turned.after}` : isHeld ? describe(feature, value, chosen, same) : near ? describe(feature, value, null, near) : state.near === 0 ? "stays" : "may be anything";
@@ -111,7 +115,7 @@ function Reach({ bench }) {
   if (!notches || notches.length < 2) return null;
   const place = notches.indexOf(state.near);
   const sizes = state.sizes?.sizes ?? [];
-  const known = sizes.find((each) => each.within === state.near);
+  const known = sameValues(state.sizes?.values ?? [], state.values) ? sizes.find((each) => each.within === state.near) : undefined;
   const found = state.mode === "found" && bench.current() ? state.reason.features.length : undefined;
   const size = found ?? known?.size;
   const words = (near) => (near === null ? "everywhere" : near === 0 ? "not at all" : `by up to ${near} of their usual spread`);
@@ -139,7 +143,7 @@ export function Why({ bench }) {
   const mine = matching.filter((each) => held.includes(each.index));
   const rest = matching.filter((each) => !held.includes(each.index));
   const edited = state.row && state.values.some((value, i) => value !== state.row.values[i]);
-  const other = state.mode === "chosen" && state.verdict?.forced === false;
+  const other = state.mode === "chosen" && bench.current() && state.verdict.forced === false;
   return html`<div>
     <${Reach} bench=${bench} />
     <div class="group">
@@ -147,7 +151,7 @@ export function Why({ bench }) {
       <div class="choices">
         ${features.length > MANY ? html`<input class="field search-features" type="search" placeholder="Find a feature" aria-label="Find a feature" value=${wished} onInput=${(event) => search(event.target.value)} />` : null}
         ${edited ? html`<button class="button" disabled=${!live} onClick=${actions.restore}><${Icon} name="undo" />Back to the row's values</button>` : null}
-        ${state.mode === "chosen" ? html`<button class="button first" disabled=${!live} onClick=${actions.findReason}>Find the reason</button>` : null}
+        ${state.mode === "chosen" || !(bench.current() || bench.checking()) ? html`<button class="button first" disabled=${!live} onClick=${actions.findReason}>Find the reason</button>` : null}
       </div>
     </div>
     ${mine.length ? html`<ul class="features" aria-label="Held">${mine.map((each) => html`<${Feature} key=${each.index} bench=${bench} feature=${each} />`)}</ul>` : html`<p class="note">${held.length ? "None of the held features has such a name." : "Nothing is held. Hold a value to see what it forces."}</p>`}
