@@ -1204,6 +1204,34 @@ class Explainer:
         """
         return audit.audit(self._context, X, protected, n_jobs, progress, timeout)
 
+    def workbench(self, X: Any, *, other: Explainer | None = None, title: str = "Workbench") -> Any:
+        """Return a widget for notebooks on which all these questions are asked by clicks; what it says is proved.
+
+        It needs the extra ``treeproof[notebook]``. ``treeproof serve`` opens the same page in a browser. The widget's
+        ``save(path)`` writes what it shows as a page of its own.
+
+        Parameters
+        ----------
+        X
+            Rows, as the model takes them.
+        other
+            An explainer of a second model with the same features, to compare with.
+        title
+            What the page is called.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> widget = tp.Explainer(forest).workbench([patient])
+        >>> type(widget).__name__
+        'Workbench'
+        """
+        from treeproof.workbench.session import Session
+        from treeproof.workbench.widget import Workbench
+
+        return Workbench(Session([self] if other is None else [self, other], X, title=title))
+
     def encode(
         self,
         x: Any,
