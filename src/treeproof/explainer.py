@@ -52,7 +52,7 @@ from treeproof.questions import (
 from treeproof.questions.abductive import Abductive, Inflate
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
-from treeproof.questions.batch import Batch, BatchKind, Question
+from treeproof.questions.batch import BatchKind, Question
 from treeproof.questions.budget import Budget, Profile
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
