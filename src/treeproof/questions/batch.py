@@ -304,6 +304,12 @@ class Question:
 
 
 Chunk = tuple[list[Any], list[float | None]]
+Finish = Callable[[Question, list[Any], list[float | None]], Any]
+
+
+def _pairs(question: Question, results: list[Any], scores: list[float | None]) -> list[tuple[Any, float | None]]:
+    return list(zip(results, scores, strict=True))
+
 
 _questions: OrderedDict[str, Question] = OrderedDict()  # of a worker process, those asked last
 _MOST_QUESTIONS = 2
@@ -311,8 +317,11 @@ _reading = threading.Lock()  # a worker of Dask has several threads
 atexit.register(_questions.clear)  # while the core can still free its memory
 
 
-def _answer_elsewhere(name: str, content: Any, first: int, rows: Any, origins: Sequence[Origin], raises: bool) -> Chunk:
-    return _unpacked(name, content).answer(first, rows, origins, Cancel(), raises)
+def _answer_elsewhere(
+    name: str, content: Any, first: int, rows: Any, origins: Sequence[Origin], raises: bool, finish: Finish
+) -> Any:
+    question = _unpacked(name, content)
+    return finish(question, *question.answer(first, rows, origins, Cancel(), raises))
 
 
 def _unpacked(name: str, content: Any) -> Question:
@@ -367,15 +376,11 @@ def explain_rows(
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
     chunks = answers(question, rows, origins, n_jobs=n_jobs, on_error=on_error)
-    found = track((pair for chunk in chunks for pair in zip(*chunk, strict=True)), len(rows), _bar(progress))
+    found = track((pair for chunk in chunks for pair in chunk), len(rows), "explaining" if progress else None)
     results, scores = zip(*found, strict=True) if len(rows) else ((), ())
     failed = sum(isinstance(result, TreeproofError) for result in results)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
     return Batch(results, question.kind, row_labels(X), scores, tuple(context.labels))
-
-
-def _bar(progress: bool) -> str | None:
-    return "explaining" if progress else None
 
 
 def answers(
@@ -385,15 +390,22 @@ def answers(
     *,
     n_jobs: int | None,
     on_error: Literal["raise", "return"],
-) -> Iterator[Chunk]:
-    """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers."""
+    finish: Finish = _pairs,
+) -> Iterator[Any]:
+    """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers.
+
+    `finish` makes what is yielded of a chunk's results and scores, also there; by default, pairs of them.
+    """
     cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
+
+    def here(*chunk: Any) -> Any:
+        return finish(question, *question.answer(*chunk, cancel, raises))
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
         some = begin, rows[begin:end], origins[begin:end]
-        return (*some, cancel, raises) if shared else (*question.packed, *some, raises)
+        return some if shared else (*question.packed, *some, raises, finish)
 
-    work = question.answer if shared else _answer_elsewhere
+    work = here if shared else _answer_elsewhere
     return run_chunks(work, part, len(rows), n_jobs=n_jobs, shared=shared, cancel=cancel.set)
 
 
