@@ -23,7 +23,7 @@ from treeproof.questions.arrow import pyarrow
 BLOCK = 8192  # rows that are in memory at a time
 LEARNT = 100_000  # rows from whose values the explainer learns kinds and scales
 
-Lines = Sequence[Rows | InputError]
+Lines = Rows | Sequence[Rows | InputError]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ def _opened(path: Any) -> Any:
 
 def _groups(file: Any, part: Part) -> tuple[list[int], int]:
     """Return the row groups that have rows of a part, and how many rows of the first one are before it."""
-    groups, skip, begin = [], 0, 0
+    groups: list[int] = []
+    skip = begin = 0
     for k in range(file.metadata.num_row_groups):
         end = begin + file.metadata.row_group(k).num_rows
         if begin < part.begin + part.n_rows and end > part.begin:
@@ -218,7 +219,7 @@ def _opened_text(path: str) -> Iterator[TextIO]:
     with open(path, "rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
-        with io.TextIOWrapper(gzip.GzipFile(fileobj=raw) if zipped else raw, encoding="utf-8-sig", newline="") as text:  # type: ignore[arg-type]
+        with io.TextIOWrapper(gzip.GzipFile(fileobj=raw) if zipped else raw, encoding="utf-8-sig", newline="") as text:
             yield text
 
 

@@ -76,7 +76,7 @@ def is_wanted(args: argparse.Namespace) -> bool:
     if not folder:
         if is_parquet(args.data):
             raise InputError(
-                "A Parquet table is explained as a whole, into a folder: --all --out DIR. For single rows, pass a CSV."
+                "A folder, or a Parquet table, is explained as a whole: --all --out DIR. For single rows: a CSV file."
             )
         given = [f"--{name}" for name in ("key", "jobs", "scheduler") if getattr(args, name)]
         if given or args.backend != "threads":
@@ -117,8 +117,9 @@ def run(args: argparse.Namespace, options: dict[str, Any]) -> int:
         timeout = options.pop("timeout")
         question = Question(explainer, args.kind, timeout, options)
         manifest = _Manifest.opened(out, _identity(args, explainer), source.parts)
-        for leftover in out.glob(".*.part"):
-            leftover.unlink()
+        for path in filter(_is_left_over, out.iterdir()):
+            path.unlink()
+        manifest.write(len(source.parts))  # before any result: a folder without one is somebody else's
         left = [part for part in source.parts if part.name not in manifest.done]
         if len(left) < len(source.parts) and not args.quiet:
             complain(f"{len(source.parts) - len(left)} of {count(len(source.parts), 'part')} done already.")
@@ -174,7 +175,7 @@ def _workers(args: argparse.Namespace) -> Iterator[None]:
 
 def _identity(args: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
     """Return all that results depend on: what a run that goes on must have in common with the one before."""
-    plain = bool | int | float | str | list | None
+    plain = (bool, int, float, str, list, type(None))
     given = {name: value for name, value in vars(args).items() if name not in _ELSEWHERE and isinstance(value, plain)}
     return {
         "treeproof": treeproof.__version__,
@@ -203,7 +204,7 @@ class _Manifest:
         path = out / MANIFEST
         identity = json.loads(json.dumps(identity))
         if not path.exists():
-            others = [file.name for file in out.iterdir() if file.name != LOCK]
+            others = [file.name for file in out.iterdir() if file.name != LOCK and not _is_left_over(file)]
             if others:
                 raise InputError(
                     f"{out} must be empty, or hold the results of an earlier run. It holds {others[0]!r}; pass another "
@@ -221,9 +222,15 @@ class _Manifest:
                     f"{out} holds results for {_difference(what, earlier.get(what), identity[what])}. To go on, use "
                     "the same; otherwise pass another --out, or delete the folder."
                 )
-        return _Manifest(
-            path, identity, {name: note for name, note in done.items() if (out / _file(name)).exists()}, {}
-        )
+        done = {name: note for name, note in done.items() if (out / _file(name)).exists()}
+        now = {part.name: {"rows": part.n_rows, "bytes": part.size} for part in parts}
+        for name, note in done.items():
+            if {what: note[what] for what in ("rows", "bytes")} != now.get(name):
+                raise InputError(
+                    f"{out} holds results for another table: its part {name!r} is not there any more, or has changed. "
+                    "Pass another --out, or delete that file of results to have it explained again."
+                )
+        return _Manifest(path, identity, done, {})
 
     def write(self, n_parts: int) -> None:
         """Write the manifest, whole or not at all."""
@@ -253,6 +260,11 @@ def _difference(what: str, earlier: Any, now: Any) -> str:
     if what == "treeproof":
         return f"another version of treeproof, {earlier}"
     return f"another {what}"
+
+
+def _is_left_over(path: Path) -> bool:
+    """Return whether a file was being written when a run was killed."""
+    return path.name.startswith(".") and (path.name.endswith(".part") or path.name.startswith(f".{MANIFEST}."))
 
 
 def _file(name: str) -> str:

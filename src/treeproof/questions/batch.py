@@ -385,7 +385,7 @@ def explain_rows(
 
 def answers(
     question: Question,
-    rows: Sequence[Any],
+    rows: Any,
     origins: Sequence[Origin],
     *,
     n_jobs: int | None,
@@ -398,8 +398,8 @@ def answers(
     """
     cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
 
-    def here(*chunk: Any) -> Any:
-        return finish(question, *question.answer(*chunk, cancel, raises))
+    def here(first: int, some: Sequence[Any], of: Sequence[Origin]) -> Any:
+        return finish(question, *question.answer(first, some, of, cancel, raises))
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
         some = begin, rows[begin:end], origins[begin:end]
@@ -409,7 +409,7 @@ def answers(
     return run_chunks(work, part, len(rows), n_jobs=n_jobs, shared=shared, cancel=cancel.set)
 
 
-def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Sequence[Any]:
+def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Any:
     """Return the rows as numbers; an error in the place of one that cannot be read, unless it is raised."""
     columns, floats = context.forest.columns, context.forest.floats
     try:

@@ -126,6 +126,7 @@ def loky_workers() -> list[int]:
 @pytest.mark.slow
 def test_a_batch_survives_a_worker_that_is_killed():
     forest, X = hard_forest()
+    X = np.tile(X, (3, 1))
     explainer = tp.Explainer(forest)
     with joblib.parallel_config(backend="loky", n_jobs=2):
         explainer.batch(X[:2], timeout=0.01)  # so that workers are there
@@ -251,6 +252,7 @@ class TestDask:
 
     def test_survives_a_worker_that_is_killed(self, client):
         forest, X = hard_forest()
+        X = np.tile(X, (3, 1))
         explainer = tp.Explainer(forest)
         pids = list(client.run(os.getpid).values())
         threading.Timer(0.5, lambda: os.kill(pids[0], signal.SIGKILL)).start()
