@@ -57,6 +57,7 @@ def test_scores_in_floats_are_where_their_integers_say():
         score, totals, own = scored(world)
         for total, value in zip(totals.tolist(), own.tolist(), strict=True):
             assert score.at_least(total) <= value <= score.at_most(total)
+            assert score.floor <= value <= score.ceiling
 
 
 def test_extremes_are_those_of_all_inputs():

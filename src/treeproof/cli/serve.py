@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -108,6 +109,7 @@ def serve(
             say(server.url)
         else:
             say(f"The workbench is at {server.url}\nOnly this machine can open it. Ctrl-C ends it.")
+        sys.stdout.flush()  # who reads it through a pipe needs it now
         if not args.no_browser:
             open_browser(server.url)
 

@@ -6,7 +6,7 @@ about a label. Here that model is only asked for a proof.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -92,13 +92,12 @@ def certify_pair(meant: Meant, k: int, direction: int | None, most: Fraction, de
     model = checker.Model(forest_to_json(forest))
     pair = {"columns": meant.columns, "class": k, "direction": direction, "cut": (0.0).hex()}
 
-    def made() -> Forest:
+    def made(room: Fraction) -> Forest:
+        pair["cut"] = _above(most + room + _of_members(forest)).hex()
         about = {"pair": pair, "model": model.fingerprint}
         return forest_from_json(checker.ScorePair(about, model, _UNLIMITED).document())
 
-    room = 2 * rounding_error(made()) + _of_members(forest)
-    pair["cut"] = _above(most + room).hex()
-    found = meant.certify(made(), Stays(0), deadline)
+    found = meant.certify(_with_room(made), Stays(0), deadline)
     return Certificate({**found, "model": model.fingerprint, "pair": pair}, forest)
 
 
@@ -139,21 +138,15 @@ def certify_gap(
     model, other = (checker.Model(forest_to_json(forest)) for forest in (old, new))
     pair: dict[str, Any] = {"classes": list(classes), "cuts": [(-1.0).hex(), (1.0).hex()]}
     about = {**_head(model, other), "pair": pair}
+    gap = checker.ScoreGap(about, model, other, _UNLIMITED)
+    members = sum(_of_members(one) * times for one, times in zip((old, new), gap.times, strict=True))
 
-    def made() -> tuple[checker.ScoreGap, Forest]:
-        gap = checker.ScoreGap(about, model, other, _UNLIMITED)
-        return gap, forest_from_json(gap.document())
-
-    gap, forest = made()
-    sizes = np.maximum.reduceat(np.abs(forest.values).max(axis=1), forest.roots)
-    room = Fraction(float(sizes.sum()) + abs(float(gap.start))) / 2**50
-    room += sum(_of_members(one) * times for one, times in zip((old, new), gap.times, strict=True))
-    for _ in range(2):  # sums that were exact without any room are not with it
-        cut = _above(most * gap.divisor + room)
+    def made(room: Fraction) -> Forest:
+        cut = _above(most * gap.divisor + room + members)
         pair["cuts"] = [(-cut).hex(), cut.hex()]
-        forest = made()[1]
-        room += 2 * rounding_error(forest)
-    found = meant.certify(forest, Stays(1), deadline)
+        return forest_from_json(checker.ScoreGap(about, model, other, _UNLIMITED).document())
+
+    found = meant.certify(_with_room(made), Stays(1), deadline)
     return Certificate({**found, **about}, old, new)
 
 
@@ -178,22 +171,26 @@ def _all_labels(
     for a, b in labels:
         pair: dict[str, Any] = {**columns, "labels": [a, b], "room": (0.0).hex()}
 
-        def made(pair: dict[str, Any] = pair) -> Forest:
+        def made(room: Fraction, pair: dict[str, Any] = pair) -> Forest:
+            pair["room"] = (-rounded_down(-room)).hex()
             return forest_from_json(checker.LabelPair({**head, "pair": pair}, model, other, _UNLIMITED).document())
 
-        forest = made()
-        sizes = np.maximum.reduceat(np.abs(forest.values).max(axis=1), forest.roots)
-        start = max(map(abs, forest.decision.start))
-        room = Fraction(float(sizes.sum()) + start) / 2**50
-        for _ in range(2):  # sums that were exact without any room are not with it
-            pair["room"] = (-rounded_down(-room)).hex()
-            forest = made()
-            room += 2 * rounding_error(forest)
-        found = meant.certify(forest, Never(0), deadline)
+        found = meant.certify(_with_room(made), Never(0), deadline)
         pairs.append({**{key: value for key, value in found.items() if key not in head}, "pair": pair})
     kept = {key: head[key] for key in ("format", "version")}
     claim = "independent" if other is None else "same"
     return {**head, "claim": claim, "pairs": [{**kept, **pair} for pair in pairs]}
+
+
+def _with_room(made: Callable[[Fraction], Forest]) -> Forest:
+    """Return the pair's model with as much room beside what is claimed as the rounding of its values and sums needs."""
+    forest = made(Fraction(0))
+    sizes = np.maximum.reduceat(np.abs(forest.values).max(axis=1), forest.roots)
+    room = Fraction(float(sizes.sum()) + max(map(abs, forest.decision.start))) / 2**50
+    for _ in range(2):  # sums that were exact without any room are not with it
+        forest = made(room)
+        room += 2 * rounding_error(forest)
+    return made(room)
 
 
 def _of_members(forest: Forest) -> Fraction:

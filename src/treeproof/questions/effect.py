@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
 from treeproof.oracles.sums import SumOracle
@@ -211,6 +213,7 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
     assert after.score is not None
     rounding = 2 * score.error + (len(twins.touched) * score.unit / score.divisor if score.slack else 0)
     bound = Fraction(0) if not len(twins.touched) else found.bound * score.unit / score.divisor + rounding
+    bound = min(bound, Fraction(score.ceiling) - Fraction(score.floor)) if np.isfinite(score.ceiling) else bound
     own = frozenset(c for c in found.clauses if c < len(context.cells.clauses))
     return Effect(
         context.names(chosen),

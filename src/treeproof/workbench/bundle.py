@@ -21,8 +21,8 @@ from treeproof.errors import InternalError
 PAGE = files("treeproof.workbench") / "page"
 _IMPORT = re.compile(r"""^import\s*\{([^}]*)\}\s*from\s*["'](\.[^"']+)["'];?[ \t]*$""", re.MULTILINE)
 _DECLARED = re.compile(r"^export\s+((?:async\s+)?function\*?|class|const)\s+([\w$]+)", re.MULTILINE)
-_LISTED = re.compile(r"(?:^|(?<=;))export\s*\{([^}]*)\};?[ \t]*$", re.MULTILINE)
-_OTHER = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
+_LISTED = re.compile(r"(?:^|(?<=[;}]))export\s*\{([^}]*)\};?[ \t]*$", re.MULTILINE)
+_OTHER = re.compile(r"(?:^\s*|(?<=[;}]))(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 
 
 @cache

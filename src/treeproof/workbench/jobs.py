@@ -23,8 +23,12 @@ Json = dict[str, Any]
 Send = Callable[[Json], None]
 Answer = Callable[[str, Json, Callable[[str, int, "int | None", Any], None]], Json]
 
-QUICK = frozenset({"start", "rows", "predict", "hold"})
-"""Questions that take milliseconds: they go first, and one thread is always left to them."""
+RANKS = {"start": 0, "rows": 0, "predict": 0, "hold": 0, "why": 1}
+"""Which questions go first: those that take milliseconds, then why, which follows every drag, then all others (2).
+
+A thread is always left to each better rank, so that long questions delay nobody who drags.
+"""
+_LAST = 2
 
 
 class BusyError(TreeproofError):
@@ -46,6 +50,10 @@ class _Job:
     cancel: Cancel = field(default_factory=Cancel)
     over: bool = False
 
+    @property
+    def rank(self) -> int:
+        return RANKS.get(self.ask, _LAST)
+
 
 class Desk:
     """Takes requests and sends events, as `protocol.md` describes them. `send` must not block.
@@ -64,7 +72,7 @@ class Desk:
         self, answer: Answer, *, threads: int | None = None, most_waiting: int = 256, each: int = 32, clients: int = 64
     ) -> None:
         self._answer = answer
-        self._n_threads = threads or max(3, (os.cpu_count() or 1) + 1)
+        self._n_threads = threads or max(4, (os.cpu_count() or 1) + 2)
         self._most_waiting, self._each, self._most_clients = most_waiting, each, clients
         self._condition = threading.Condition()
         self._clients: dict[str, Send] = {}
@@ -179,12 +187,13 @@ class Desk:
                 self._condition.notify()  # a long question may start now
 
     def _next(self) -> _Job | None:
-        """Return the request to answer next; quick ones first, and the last free thread is left to them."""
-        quick = next((job for job in self._waiting if job.ask in QUICK), None)
-        if quick is not None:
-            return quick
-        n_long = sum(job.ask not in QUICK for job in self._running)
-        return self._waiting[0] if self._waiting and n_long < self._n_threads - 1 else None
+        """Return the request to answer next, if a thread is left for its rank."""
+        for rank in range(_LAST + 1):
+            n_running = sum(job.rank >= rank for job in self._running)
+            found = next((job for job in self._waiting if job.rank == rank), None)
+            if found is not None and n_running < max(1, self._n_threads - rank):
+                return found
+        return None
 
     def _answered(self, job: _Job) -> Json:
         def progress(text: str, done: int, total: int | None, part: Any) -> None:

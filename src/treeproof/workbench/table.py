@@ -57,7 +57,8 @@ class Table:
         feature = self.features[f]
         if isinstance(feature, NumericFeature):
             distinct, places = np.unique(self.rows[:, feature.column], return_inverse=True)
-            return np.array([float(feature.floats.shortest(float(v))) for v in distinct])[places]
+            written = [math.nan if np.isnan(v) else float(feature.floats.shortest(float(v))) for v in distinct]
+            return np.array(written)[places]
         assert isinstance(feature, ValueFeature)
         matches = (self.rows[:, list(feature.columns)][:, None, :] == feature.points).all(axis=2)
         return np.where(matches.any(axis=1), matches.argmax(axis=1).astype(float), np.nan)
@@ -239,5 +240,5 @@ def _spread(numbers: FloatArray) -> FloatArray:
 def _histogram(column: FloatArray, low: float, high: float, whole: bool) -> Json:
     one_each = whole and high - low <= 2 * _BINS
     edges = np.arange(low, high + 2) - 0.5 if one_each else np.linspace(low, high, _BINS + 1)
-    counts, _ = np.histogram(column, edges)
+    counts, _ = np.histogram(np.clip(column, low, high), edges)  # the ends are rounded
     return {"edges": [float(f"{edge:.12g}") for edge in edges], "counts": counts.tolist()}

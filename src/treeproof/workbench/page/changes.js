@@ -61,7 +61,7 @@ export function Changes({ bench }) {
     <div class="cards" aria-live="polite">
       ${(answer?.changes ?? []).map(
         (each, i) => html`<article class="card" key=${i}>
-          <h3>${start.classes[each.label]}, if</h3>
+          <h2>${start.classes[each.label]}, if</h2>
           <${Moves} changes=${each.changes} features=${start.features} />
           <${Scores} prediction=${each} start=${start} most=${2} />
           <div class="foot apart">

@@ -6,7 +6,7 @@ import { list, showValue } from "./wording.js";
 
 function Side({ side, start, title }) {
   return html`<article class="card">
-    <h3>${title}: ${start.classes[side.label]}</h3>
+    <h2>${title}: ${start.classes[side.label]}</h2>
     <${Scores} prediction=${side} start=${start} />
     ${side.conditions.length ? html`<ul class="moves">${side.conditions.map((each) => html`<li key=${each.feature}>${each.text}</li>`)}</ul>` : null}
     ${side.sentences.map(({ text }) => html`<p class="note" key=${text}>${text}</p>`)}

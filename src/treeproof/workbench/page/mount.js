@@ -9,7 +9,7 @@ import { Reasons } from "./reasons.js";
 import { Compare } from "./compare.js";
 import { Take } from "./take.js";
 import { Icon, Scores } from "./parts.js";
-import { count } from "./wording.js";
+import { count, sameValues } from "./wording.js";
 
 const PANELS = { why: Why, changes: Changes, reasons: Reasons, compare: Compare, take: Take };
 const PATIENCE = 700; // milliseconds until a question that runs is worth mentioning
@@ -37,10 +37,12 @@ function Jobs({ bench }) {
 }
 
 function Verdict({ bench, listRows }) {
-  const { state, actions, live } = bench;
+  const { state } = bench;
   const { start, row, prediction } = state;
   const verdict = verdictOf(bench);
-  const checking = bench.checking() || (!bench.current() && live && verdict.tone !== "open");
+  const checking = bench.checking();
+  const stale = prediction && !sameValues(prediction.values, state.values);
+  const hidden = !prediction || prediction.refused || (stale && !bench.waiting("predict"));
   const tone = checking ? "checking" : verdict.tone;
   const chip = { proved: "chip good", refuted: "chip bad" }[tone] ?? "chip";
   const edited = row && state.values.some((value, i) => value !== row.values[i]);
@@ -50,12 +52,13 @@ function Verdict({ bench, listRows }) {
     <div class="which">
       <button class="button only-narrow" onClick=${listRows}><${Icon} name="rows" />Rows</button>
       <span><strong>Row ${row.name}</strong>${edited ? ", edited" : ""}</span>
-      ${prediction && !prediction.refused ? html`<span class="answers">The model answers <${Scores} prediction=${prediction} start=${start} /></span>` : null}
+      ${hidden ? null : html`<span class=${stale ? "answers stale" : "answers"}>The model answers <${Scores} prediction=${prediction} start=${start} /></span>`}
     </div>
     <h1>${heading}</h1>
+    ${verdict.conditions && !checking ? html`<p class="conditions">${verdict.conditions}</p>` : null}
     <div class="proof">
       ${checking ? html`<span class="chip">checking\u2026</span>` : verdict.chip ? html`<span class=${chip}>${tone === "proved" ? html`<${Icon} name="yes" size="13" />` : tone === "refuted" ? html`<${Icon} name="no" size="13" />` : null}${verdict.chip}</span>` : null}
-      ${checking ? null : html`<span class="quiet">${verdict.detail.slice(0, 3).map(({ text }) => text).join(" ")}</span>`}
+      ${checking ? null : html`<span class="quiet">${verdict.detail.filter(({ role }) => role !== "note" || prediction?.refused).map(({ text }) => text).join(" ")}</span>`}
     </div>
     <div class="unseen" role="status" aria-live="polite">${aloud}</div>
   </header>`;
@@ -108,7 +111,7 @@ function Workbench({ bench }) {
               <${Tabs} bench=${bench} />
               <div class="content" id=${bench.id("panel")} role="tabpanel" aria-labelledby=${bench.id(`tab-${state.tab}`)} tabindex="0">
                 ${state.wrong ? html`<div class="wrong-note" role="alert"><span>${state.wrong}</span><button class="link" onClick=${actions.dismiss}>Close</button></div>` : null}
-                ${state.prediction?.refused && state.tab !== "why" ? html`<p class="note">${state.prediction.refused}</p>` : html`<${Panel} bench=${bench} />`}
+                ${state.prediction?.refused && sameValues(state.prediction.values, state.values) && state.tab !== "why" ? html`<p class="note">${state.prediction.refused}</p>` : html`<${Panel} bench=${bench} />`}
               </div>`}
       </section>
     </div>`;

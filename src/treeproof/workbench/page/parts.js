@@ -1,7 +1,7 @@
 // Small parts that several panels share.
 
 import { html } from "./vendor/preact.js";
-import { showValue } from "./wording.js";
+import { showNumber, showValue } from "./wording.js";
 
 const stroke = { fill: "none", stroke: "currentColor", "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round" };
 
@@ -55,7 +55,10 @@ export function Moves({ changes, features }) {
 
 export function Scores({ prediction, start, most = 3 }) {
   const { scores, label } = prediction;
-  if (!scores || scores.length !== start.classes.length || scores.some((score) => score === null)) return html`<strong>${start.classes[label]}</strong>`;
+  if (!scores || scores.length !== start.classes.length || scores.some((score) => score === null)) {
+    const only = scores?.length === 1 && scores[0] !== null ? html` <span class="number">${start.score} ${showNumber(scores[0], 3)}</span>` : null;
+    return html`<strong>${start.classes[label]}</strong>${only}`;
+  }
   const order = scores.map((_, i) => i).sort((a, b) => (b === label) - (a === label) || scores[b] - scores[a]);
   const shown = order.slice(0, most);
   const fraction = scores.every((score) => score >= 0 && score <= 1);
@@ -64,7 +67,7 @@ export function Scores({ prediction, start, most = 3 }) {
       (i) => html`<span key=${i} class=${i === label ? "one chosen" : "one"}>
         ${start.classes[i]}
         ${fraction ? html`<span class="bar" aria-hidden="true"><i style=${{ width: `${100 * scores[i]}%` }}></i></span>` : null}
-        <span class="number">${Number(scores[i].toPrecision(3))}</span>
+        <span class="number">${showNumber(scores[i], 3)}</span>
       </span>`,
     )}
     ${order.length > most ? html`<span>and ${order.length - most} more</span>` : null}

@@ -39,14 +39,14 @@ export function pictureOf(bench) {
     parts.push(text(24, y, line, { size: 20, weight: 650 }));
     y += 26;
   }
-  for (const { text: sentence } of verdict.detail.slice(0, 3))
+  for (const { text: sentence } of verdict.detail)
     for (const line of wrapped(sentence, 125)) {
       parts.push(text(24, y, line, { fill: colour.quiet }));
       y += 18;
     }
   y += 8;
   const { held } = bench.holding();
-  const shown = [...features.filter((each) => held.includes(each.index)), ...(state.verdict?.changes ?? []).map((each) => features[each.feature]).filter((each) => !held.includes(each.index))];
+  const shown = [...features.filter((each) => held.includes(each.index)), ...(state.mode === "chosen" && bench.current() ? (state.verdict.changes ?? []) : []).map((each) => features[each.feature]).filter((each) => !held.includes(each.index))];
   for (const feature of shown) {
     const view = viewOf(bench, feature);
     parts.push(rect(24, y, WIDTH - 48, 1, colour.line));

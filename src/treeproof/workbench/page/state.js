@@ -90,8 +90,7 @@ export function makeWorkbench(transport, options, redraw) {
     state.row?.values.forEach((value, i) => {
       if (value !== state.values[i]) edited[i] = state.values[i];
     });
-    const chosen = state.mode === "chosen";
-    const held = chosen ? state.held : null;
+    const held = state.mode === "chosen" ? state.held : null;
     return { row: state.row?.index ?? null, tab: state.tab, near: state.near, set: edited, held, intervals: state.intervals };
   };
   const note = (entry = false) => {
@@ -100,8 +99,10 @@ export function makeWorkbench(transport, options, redraw) {
     if (address !== location.hash) history[entry ? "pushState" : "replaceState"](null, "", address);
   };
 
-  const predict = () =>
-    ask("predict", "predict", { values: state.values }).then((prediction) => set({ prediction }), tell);
+  const predict = () => {
+    const { values } = state;
+    ask("predict", "predict", { values }).then((prediction) => set({ prediction: { ...prediction, values } }), tell);
+  };
 
   const findReason = () => {
     asker?.cancel("hold");
@@ -110,11 +111,14 @@ export function makeWorkbench(transport, options, redraw) {
     ask("why", "why", args, { title: "Finding the reason" }).then((reason) => set({ reason: { ...reason, values: args.values } }), tell);
   };
 
+  const chosen = () => ({ values: state.values, held: state.held, intervals: state.intervals, within: state.near });
+
   const judge = () => {
     asker?.cancel("why");
-    const args = { values: state.values, held: state.held, intervals: state.intervals, within: state.near };
+    const args = chosen();
+    const about = JSON.stringify(args);
     set({ mode: "chosen" });
-    ask("hold", "hold", args, { title: "Checking what you hold" }).then((verdict) => set({ verdict: { ...verdict, values: args.values } }), tell);
+    ask("hold", "hold", args, { title: "Checking what you hold" }).then((verdict) => set({ verdict: { ...verdict, about } }), tell);
   };
 
   const findSizes = () => {
@@ -128,7 +132,9 @@ export function makeWorkbench(transport, options, redraw) {
     const { reason, values } = state;
     if (reason === null || reason.within !== state.near) return false;
     if (sameValues(reason.values, values)) return true;
-    return reason.within === null && reason.conditions.every((each) => satisfies(each, values[each.feature]));
+    // A value that did not move counts as inside: the model may read it rounded, onto the end of the range.
+    const inside = (each) => values[each.feature] === reason.values[each.feature] || satisfies(each, values[each.feature]);
+    return reason.within === null && reason.conditions.every(inside);
   };
 
   const forget = () => {
@@ -200,7 +206,7 @@ export function makeWorkbench(transport, options, redraw) {
     forget();
     const values = row.values.map((value, i) => (i in edits ? edits[i] : value));
     const same = sameValues(values, row.values);
-    const prediction = isRefused(row) && same ? { label: row.label, scores: null, refused: row.refused } : null;
+    const prediction = isRefused(row) && same ? { label: row.label, scores: null, refused: row.refused, values } : null;
     set({ row, values, tab, near, prediction, reason: null, verdict: null, sizes: null, held: [], intervals: {}, mode: "found", wrong: null });
     if (prediction === null) {
       predict();
@@ -380,14 +386,15 @@ export function makeWorkbench(transport, options, redraw) {
   const asked = () => {
     const { values, near } = state;
     const first = state.mode === "chosen"
-      ? { ask: "hold", args: { values, held: state.held, intervals: state.intervals, within: near } }
+      ? { ask: "hold", args: chosen() }
       : { ask: "why", args: { values, within: near, widened: true } };
     return [first, ...Object.values(state.panels).filter((each) => each.answer).map(({ what, args }) => ({ ask: what, args }))];
   };
 
   // Whether the verdict on the screen waits for an answer.
   const checking = () => live && Boolean(asker.on(state.mode === "chosen" ? "hold" : "why"));
-  const current = () => (state.mode === "chosen" ? state.verdict && sameValues(state.verdict.values, state.values) : covered());
+  // Whether the answer on the screen is about what is on the screen.
+  const current = () => (state.mode === "chosen" ? state.verdict?.about === JSON.stringify(chosen()) : covered());
 
   return { state, actions, live, holding, address: Boolean(options.address), id: (name) => `${prefix}-${name}`, asked, checking, current, covered,
     waiting: (channel) => (live ? asker.on(channel) : undefined),

@@ -14,8 +14,20 @@ export function httpTransport(base = "./") {
   events.onerror = () => listener({ event: "connection", state: "lost" });
   events.onmessage = (message) => listener(JSON.parse(message.data));
 
+  // One after the other, or an older question could overtake a newer one and supersede it; of those that still wait to be
+  // sent, only the newest of a channel is.
+  let queue = [];
+  let sending = false;
   const send = async (request) => {
+    queue = queue.filter((each) => request.channel === undefined || each.channel !== request.channel);
+    queue.push(request);
+    if (sending) return;
+    sending = true;
     await ready;
+    while (queue.length) await post(queue.shift());
+    sending = false;
+  };
+  const post = async (request) => {
     const fail = (message) => listener({ id: request.id, event: "error", message });
     try {
       const response = await fetch(`${base}api/ask`, {
@@ -36,7 +48,9 @@ export function httpTransport(base = "./") {
 export function widgetTransport(model) {
   const client = "widget-" + Math.random().toString(36).slice(2);
   let listener = () => {};
-  const heard = (event) => listener(event);
+  const heard = (event) => {
+    if (event.client === undefined || event.client === client) listener(event); // each view of a widget hears all of them
+  };
   model.on("msg:custom", heard);
   return {
     send: (request) => model.send({ client, ...request }),

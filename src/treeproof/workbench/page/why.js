@@ -3,9 +3,10 @@
 import { html, useState } from "./vendor/preact.js";
 import { Scale } from "./scale.js";
 import { Icon } from "./parts.js";
-import { count, list, showValue } from "./wording.js";
+import { count, list, sameValues, showValue } from "./wording.js";
 
 const MANY = 12; // features; more can be searched
+const MOST = 4; // conditions in the sentence on top
 
 // The one sentence on top: {tone, before, answer, after, chip, detail}. Says no more than the answer that it is made of.
 export function verdictOf(bench) {
@@ -14,11 +15,15 @@ export function verdictOf(bench) {
   const named = (label) => start.classes[label];
   const n = start.features.length;
   if (prediction?.refused) return { tone: "open", before: "This row cannot be explained.", chip: "Outside the declared space", detail: [{ role: "note", text: prediction.refused }] };
+  if (!bench.current() && !bench.checking()) {
+    const before = mode === "found" ? "No reason is known for these values." : "What you hold has not been checked.";
+    return { tone: "open", before, chip: "Open", detail: [] };
+  }
   const local = near === null ? "" : near === 0 ? "With nothing else moving, " : "Near this row, ";
   const start_ = (text) => (local ? local + text : text[0].toUpperCase() + text.slice(1));
   if (mode === "found") {
     const { reason } = state;
-    if (!reason) return { tone: "open", before: bench.checking() ? "Finding the reason\u2026" : "No reason was found yet.", detail: [] };
+    if (!reason) return { tone: "open", before: "Finding the reason\u2026", detail: [] };
     const answer = named(reason.label);
     const size = reason.features.length;
     const chip = reason.decided ? "Proved" : "Proved, perhaps not the fewest";
@@ -26,7 +31,9 @@ export function verdictOf(bench) {
     if (size === 0 && near === null) return { tone: "proved", before: "The answer is always ", answer, after: ": no value can change it.", chip, detail };
     if (size === 0) return { tone: "proved", before: start_("no value has to be held: the answer stays "), answer, after: ".", chip, detail };
     const force = size === 1 ? `this 1 of ${n} values forces the answer ` : `these ${size} of ${n} values force the answer `;
-    return { tone: "proved", before: start_(force), answer, after: ".", chip, detail };
+    const conditions = list(reason.conditions.map((each) => each.text), MOST);
+    const others = n - size === 0 ? "" : n - size === 1 ? ", whatever the other value is" : `, whatever the other ${n - size} values are`;
+    return { tone: "proved", before: start_(force), answer, after: ".", chip, detail, conditions: `${conditions}${near === null ? others : ""}` };
   }
   const { verdict, held } = state;
   if (!verdict) return { tone: "open", before: "Checking what you hold\u2026", detail: [] };
@@ -43,8 +50,16 @@ export function verdictOf(bench) {
   return { tone: "refuted", before: `Not any more: ${said} the answer becomes `, answer: becomes, after: ".", chip: "Counterexample", detail };
 }
 
+// A condition without the name that stands beside it: "5 < age <= 6" as "> 5 and <= 6".
+function withoutName(text, name) {
+  if (text.startsWith(`${name} `)) return text.slice(name.length).trim();
+  const place = text.indexOf(` ${name} `);
+  const below = place < 0 ? null : /^(\S.*) (<=?)$/.exec(text.slice(0, place));
+  return below ? `${below[2] === "<" ? ">" : ">="} ${below[1]} and ${text.slice(place + name.length + 2)}` : text;
+}
+
 function describe(feature, value, interval, condition) {
-  if (condition) return condition.text.startsWith(feature.name) ? condition.text.slice(feature.name.length).trim() : condition.text;
+  if (condition) return withoutName(condition.text, feature.name);
   if (!interval) return `= ${showValue(feature, value)}`;
   if (interval.values) return `one of ${list(interval.values.map((each) => showValue(feature, each)), 4)}`;
   const { low, high } = interval;
@@ -66,9 +81,10 @@ export function viewOf(bench, feature) {
   const chosen = intervals[i];
   const same = proved ?? (chosen && state.reason?.conditions.find((each) => each.feature === i && JSON.stringify(chosen) === JSON.stringify(pick(each, chosen))));
   const interval = !isHeld ? null : (proved ?? chosen ?? null);
-  const refuted = state.mode === "chosen" && state.verdict?.forced === false;
+  const refuted = state.mode === "chosen" && bench.current() && state.verdict.forced === false;
   const moved = refuted ? state.verdict.witness?.[i] : undefined;
-  const text = isHeld ? describe(feature, value, chosen, same) : near ? describe(feature, value, null, near) : state.near === 0 ? "stays" : "may be anything";
+  const turned = refuted && state.verdict.changes.find((each) => each.feature === i);
+  const text = turned && !isHeld ? `becomes ${turned.after}` : isHeld ? describe(feature, value, chosen, same) : near ? describe(feature, value, null, near) : state.near === 0 ? "stays" : "may be anything";
   return { isHeld, value, interval, free: isHeld ? null : near, moved, text, wrong: refuted };
 }
 
@@ -80,8 +96,8 @@ function Feature({ bench, feature }) {
   const base = state.row?.values[feature.index];
   const edited = base !== undefined && base !== view.value;
   return html`<li class=${view.isHeld ? "feature held" : "feature"}>
-    <button class="hold" aria-pressed=${view.isHeld ? "true" : "false"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
-      aria-label=${`Hold ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
+    <button class=${view.isHeld ? "hold on" : "hold"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
+      aria-label=${`${view.isHeld ? "Held" : "Free"}: ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
       <${Icon} name=${view.isHeld ? "locked" : "free"} />${view.isHeld ? "Held" : "Free"}
     </button>
     <div class="what">
@@ -99,7 +115,7 @@ function Reach({ bench }) {
   if (!notches || notches.length < 2) return null;
   const place = notches.indexOf(state.near);
   const sizes = state.sizes?.sizes ?? [];
-  const known = sizes.find((each) => each.within === state.near);
+  const known = sameValues(state.sizes?.values ?? [], state.values) ? sizes.find((each) => each.within === state.near) : undefined;
   const found = state.mode === "found" && bench.current() ? state.reason.features.length : undefined;
   const size = found ?? known?.size;
   const words = (near) => (near === null ? "everywhere" : near === 0 ? "not at all" : `by up to ${near} of their usual spread`);
@@ -127,7 +143,7 @@ export function Why({ bench }) {
   const mine = matching.filter((each) => held.includes(each.index));
   const rest = matching.filter((each) => !held.includes(each.index));
   const edited = state.row && state.values.some((value, i) => value !== state.row.values[i]);
-  const other = state.mode === "chosen" && state.verdict?.forced === false;
+  const other = state.mode === "chosen" && bench.current() && state.verdict.forced === false;
   return html`<div>
     <${Reach} bench=${bench} />
     <div class="group">
@@ -135,7 +151,7 @@ export function Why({ bench }) {
       <div class="choices">
         ${features.length > MANY ? html`<input class="field search-features" type="search" placeholder="Find a feature" aria-label="Find a feature" value=${wished} onInput=${(event) => search(event.target.value)} />` : null}
         ${edited ? html`<button class="button" disabled=${!live} onClick=${actions.restore}><${Icon} name="undo" />Back to the row's values</button>` : null}
-        ${state.mode === "chosen" ? html`<button class="button first" disabled=${!live} onClick=${actions.findReason}>Find the reason</button>` : null}
+        ${state.mode === "chosen" || !(bench.current() || bench.checking()) ? html`<button class="button first" disabled=${!live} onClick=${actions.findReason}>Find the reason</button>` : null}
       </div>
     </div>
     ${mine.length ? html`<ul class="features" aria-label="Held">${mine.map((each) => html`<${Feature} key=${each.index} bench=${bench} feature=${each} />`)}</ul>` : html`<p class="note">${held.length ? "None of the held features has such a name." : "Nothing is held. Hold a value to see what it forces."}</p>`}
@@ -147,6 +163,7 @@ export function Why({ bench }) {
             </div></div>
           <ul class="features" aria-label="Free to move">${rest.map((each) => html`<${Feature} key=${each.index} bench=${bench} feature=${each} />`)}</ul>`
       : null}
+    ${verdictOf(bench).detail.filter(({ role }) => role === "note").map(({ text }) => html`<p class="note after" key=${text}>${text}</p>`)}
     ${state.start.constraints.length ? html`<p class="note">Only inputs that satisfy these constraints count: ${list(state.start.constraints, 5)}.</p>` : null}
   </div>`;
 }
