@@ -83,6 +83,8 @@ def prepare() -> None:
     """Import what takes seconds."""
     import sklearn.ensemble  # noqa: F401
 
+    import treeproof.cli  # noqa: F401
+
 
 def attack(round: Round) -> None:
     """Alter certificates of one model; judge what is accepted."""
