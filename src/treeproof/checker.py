@@ -2215,7 +2215,7 @@ def parse(text: str | bytes) -> Any:
 
 def read(path: str | PathLike[str], budget: float = BUDGET) -> Any:
     """Return the JSON in a file, which may be compressed by gzip; CheckError if it is too large for the budget."""
-    most, content = budget / BYTE_STEPS, bytearray()
+    most, content = Budget(budget).left / BYTE_STEPS, bytearray()
     try:
         with Path(path).open("rb") as plain:
             zipped = plain.read(2) == b"\x1f\x8b"

@@ -90,3 +90,13 @@ def test_tables_and_conditions():
         tp.Condition("a", values="red")
     with pytest.raises(tp.InputError, match="Classes must be texts or numbers"):
         tp.build_forest(["x"], columns=["a"], classes=["x", {}])
+
+
+def test_values_that_have_no_truth_or_hash_are_refused_as_others_are(tmp_path):
+    with pytest.raises(tp.InputError, match="The class must be one of"):
+        explainer.extremes(of=np.array([1, 2]))
+    with pytest.raises(tp.ForestFormatError, match="'dtype' must be one of"):
+        tp.build_forest(["a"], columns=["x"], classes=["a", "b"], dtype=np.array("x"))
+    explainer.abductive(patient).certificate().save(tmp_path / "c.json")
+    with pytest.raises(tp.CheckError, match="The budget must be a number of steps"):
+        tp.check(tmp_path / "c.json", forest, budget="all")

@@ -91,7 +91,7 @@ class Forest:
     sums: Sums | None = None
 
     def __post_init__(self) -> None:
-        if self.dtype not in FLOATS:
+        if not isinstance(self.dtype, str) or self.dtype not in FLOATS:
             raise ForestFormatError(f"'dtype' must be one of {list(FLOATS)}. Got {self.dtype!r}.")
         if self.missing_left is None:
             object.__setattr__(self, "missing_left", np.zeros(len(np.atleast_1d(self.feature)), dtype=np.bool_))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean
+from treeproof.errors import InputError, did_you_mean, is_list
 from treeproof.model.columns import Label
 
 
@@ -90,11 +90,12 @@ def find_label(labels: Sequence[Label], given: Any) -> int:
     1
     """
     wanted = plain_label(given)
-    own = [plain_label(label) for label in labels]
+    known = [] if is_list(given) else labels  # an array is equal to nothing, and to compare it is an error
+    own = [plain_label(label) for label in known]
     for index, label in enumerate(own):
         if label == wanted and isinstance(label, bool) == isinstance(wanted, bool | np.bool_):
             return index
-    for index, label in enumerate(labels):
+    for index, label in enumerate(known):
         if isinstance(label, Named) and label.name == wanted:
             return index
     near = did_you_mean(wanted, [str(label) for label in labels]) if isinstance(wanted, str) else ""
