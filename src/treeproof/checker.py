@@ -26,11 +26,11 @@ The claims. An input is *excluded* if it has another label than the instance; wi
   change      An excluded input differs from the instance in some features only; of fewer of them none does.
   complete    These are all minimal sets of features that force the label (reasons), and all whose change can give
               another (changes): every set of features either has all of a reason, so that keeping it forces the label,
-              or nothing of a change, so that keeping it does not (`leaves_open`).
+              or nothing of a change, so that keeping it does not (`is_possible`).
   audit       For each of some rows: a change of some features alone gives another label, or none does.
 Besides, `wider`: inputs beside each condition show that it cannot be extended. `minimum`: whatever forces the label has
 a feature in which an excluded input differs, and a change has one of each reason, so none costs less than the cheapest
-features that meet all these (`is_met`). If `groups` of features are declared, each counts as one.
+features that meet all these (`is_possible`). If `groups` of features are declared, each counts as one.
 
 The proof. For each label to exclude, a split tree of the box shows that no point of it has that label, say k. A split
 cuts the box in two by one feature. A leaf is closed by one of four reasons:
@@ -103,6 +103,10 @@ class CheckError(Exception):
     """The certificate does not prove its claim; the message says why."""
 
 
+class ModelError(CheckError):
+    """The model cannot be read; the message says why."""
+
+
 def require(condition: Any, message: str) -> None:
     """Raise CheckError unless the condition is true."""
     if not condition:
@@ -113,6 +117,7 @@ class Budget:
     """How much work is left: about a step for each node, cell or number that is looked at."""
 
     def __init__(self, steps: float) -> None:
+        require(isinstance(steps, int | float), f"The budget must be a number of steps, not {steps!r}.")
         self.steps = self.left = steps
 
     def spend(self, steps: float) -> None:
@@ -209,12 +214,14 @@ class Model:
 
     def __init__(self, text: str, budget: Budget | None = None) -> None:
         self.budget = budget or Budget(math.inf)
-        self.budget.spend(len(text))
         try:
+            self.budget.spend(len(text))
             self.fingerprint = fingerprint(text)
             self._read(parse(text))
         except DAMAGED as error:
-            raise _unreadable("model", error) from error
+            raise ModelError(_unreadable("model", error)) from error
+        except CheckError as problem:
+            raise problem if self.budget.left < 0 else ModelError(str(problem)) from None
 
     def _read(self, document: Any) -> None:
         forest = isinstance(document, dict) and document.get("format") == "treeproof-forest"
@@ -822,7 +829,7 @@ def check(
             return ScorePair(certificate, read_model, work).check()
         return Claim(certificate, read_model, work).check(row)
     except DAMAGED as error:
-        raise _unreadable("certificate", error) from error
+        raise CheckError(_unreadable("certificate", error)) from error
 
 
 def _require_version(certificate: dict[str, Any]) -> None:
@@ -859,7 +866,7 @@ class Claim:
         near = self.space.by_feature(certificate.get("around", {}))
         self.near = {f: self.space.mask(f, cells) for f, cells in near.items()}  # what features stay in
         self.around = [self.near.get(f, feature.all) for f, feature in enumerate(self.features)]
-        self.require_inside(self.at, self.around, "The instance lies outside the ranges around it.")
+        self.require_inside(self.at, self.around, "The instance")
         self.groups = Groups(certificate.get("groups", []), self.space)
 
     def check(self, row: Any) -> Checked:
@@ -888,9 +895,26 @@ class Claim:
         others = min(differ, key=len, default=["all"])
         require(not others, f"The certificate is about another row: {', '.join(others[:MOST_VALUES])} differ.")
 
-    def require_inside(self, at: list[int], box: list[int], message: str) -> None:
+    def require_inside(self, at: list[int], box: list[int], what: str) -> None:
         """Require that cells are among those of a box."""
-        require(all(cells >> cell & 1 for cell, cells in zip(at, box, strict=True)), message)
+        astray = [f for f, (cell, cells) in enumerate(zip(at, box, strict=True)) if not cells >> cell & 1]
+        require(not astray, f"{what} leaves the range of features {astray}.")
+
+    def witness(
+        self, given: Any, what: str, box: list[int], excluded: set[int] | None = None
+    ) -> tuple[list[float], list[int], int]:
+        """Return an input of the box with an excluded label: its values, its cells, and that label."""
+        row, at = self.changed(given, what)
+        self.require_inside(at, box, what)
+        got = self.model.label(row)
+        right = got in (self.excluded if excluded is None else excluded)
+        require(right, f"{what} shows nothing: it has the label {got}.")
+        return row, at, got
+
+    def require_same(self, new: list[float], old: list[float], free: set[int], what: str) -> None:
+        """Require that two rows have the same values of all but the free features."""
+        others = [c for f, feature in enumerate(self.features) if f not in free for c in feature.columns]
+        require(all(_same(new[c], old[c]) for c in others), f"{what} changes other features.")
 
     def changed(self, given: Any, what: str) -> tuple[list[float], list[int]]:
         """Return a row that is given by what it changes of the instance, and its cells."""
@@ -909,9 +933,7 @@ class Claim:
 
     def differing(self, given: Any) -> int:
         """Return the groups in which an excluded input near the instance differs from it, as bits."""
-        row, at = self.changed(given, "A change")
-        require(self.model.label(row) in self.excluded, "A change does not have another label.")
-        self.require_inside(at, self.around, "A change leaves the ranges around the instance.")
+        _, at, _ = self.witness(given, "A change", self.around)
         return self.groups.bits(f for f, cell in enumerate(at) if cell != self.at[f])
 
     def forcing(self, reason: Any) -> int:
@@ -926,31 +948,23 @@ class Claim:
         minimal, space = self.given["claim"] == "minimal", self.space
         kept = {f: space.mask(f, cells) for f, cells in space.by_feature(self.given["box"]).items()}
         box = [kept.get(f, mask) for f, mask in enumerate(self.around)]
-        self.require_inside(self.at, box, "The instance lies outside the claimed conditions.")
+        self.require_inside(self.at, box, "The instance")
         self.prove(box, self.given["proof"])
         chosen = self.groups.having(kept)
-
-        def check_witness(f: int, given: Any, inside: list[int]) -> int:
-            """Return the cell of the feature in an excluded input that lies inside."""
-            row, at = self.changed(given, f"The witness of feature {f}")
-            astray = [g for g, cell in enumerate(at) if not inside[g] >> cell & 1]
-            require(not astray, f"The witness of feature {f} leaves the range of features {astray}.")
-            got = self.model.label(row)
-            require(got in self.excluded, f"The witness of feature {f} shows nothing: it has the label {got}.")
-            return at[f]
 
         witnesses, wider = space.by_feature(self.given["witnesses"]), self.given["wider"]
         expected = chosen if minimal else set()
         require(set(witnesses) == expected, "A minimal set, and no other, must have a witness for each feature.")
         for f, given in witnesses.items():
             # Also where conditions are wide, each feature is needed for the instance's own cells.
-            check_witness(f, given, self.kept(g for g in kept if self.groups.of[g] != f))
+            others = self.kept(g for g in kept if self.groups.of[g] != f)
+            self.witness(given, f"The witness of feature {f}", others)
         if wider is not None:
             by_feature = space.by_feature(wider)
             require(set(by_feature) == set(kept), "There must be witnesses beside each condition, and beside no other.")
             for f, rows in by_feature.items():
                 beyond = [*box[:f], self.features[f].all, *box[f + 1 :]]
-                shown = {check_witness(f, row, beyond) for row in rows}
+                shown = {self.witness(row, f"The witness of feature {f}", beyond)[1][f] for row in rows}
                 beside = set(_bits(self.features[f].beside(kept[f]))) - shown
                 require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
         text = self._says(chosen)
@@ -977,12 +991,9 @@ class Claim:
         """Features whose change, with all others as they are, gives an excluded label; that of fewer does not."""
         changed = {self.space.index(f) for f in self.given["changed"]}
         require(len(changed) == len(self.given["changed"]), "A feature is changed twice.")
-        new, reached = self.changed(self.given["witness"], "The witness")
-        self.require_inside(reached, self.around, "The witness leaves the ranges around the instance.")
-        others = [c for f, feature in enumerate(self.features) if f not in changed for c in feature.columns]
-        require(all(_same(new[c], self.row[c]) for c in others), "The witness changes other features.")
-        got, units = self.model.label(new), self.groups.having(changed)
-        require(got in self.excluded, f"The witness has the label {got}.")
+        new, reached, got = self.witness(self.given["witness"], "The witness", self.around)
+        self.require_same(new, self.row, changed, "The witness")
+        units = self.groups.having(changed)
         whole = {f for unit in units for f in self.groups.members[unit]}
         require(changed == whole, "The features of a group must change together.")
         proofs = self.space.by_feature(self.given["proofs"])
@@ -1010,8 +1021,9 @@ class Claim:
         """All minimal sets of features that force the label, and all whose change can give another."""
         reasons = [self.forcing(reason) for reason in self.given["reasons"]]
         changes = [self.differing(change) for change in self.given["changes"]]
-        decided = not leaves_open(reasons, changes, self.budget)
-        require(decided, "The lists leave open whether some features force the label.")
+        # A set that has all of a reason forces the label, one that has nothing of a change does not.
+        left_open = is_possible(changes, reasons, [1] * len(self.features), math.inf, self.budget)
+        require(not left_open, "The lists leave open whether some features force the label.")
         lists = [
             [one for one in sorted(set(those)) if all(one == other or one & other != other for other in those)]
             for those in (reasons, changes)
@@ -1039,16 +1051,15 @@ class Claim:
         for one in self.given["rows"]:
             row, at = self.changed(one["row"], "A row")
             label, box = self.model.label(row), self.kept(set(range(len(self.features))) - free, at)
+            others = set(range(self.model.n_classes)) - {label}
             shown = f"{self.model.names[label]}: {row_text(values(self.space, row))}"
             require(set(one) in ({"row", "witness"}, {"row", "proof"}), "A row has a witness or a proof.")
             if "proof" in one:
-                self.prove(box, one["proof"], set(range(self.model.n_classes)) - {label})
+                self.prove(box, one["proof"], others)
                 lines.append(f"no other label than {shown}")
                 continue
-            new, reached = self.changed(one["witness"], "A witness")
-            others = [c for f, feature in enumerate(self.features) if f not in free for c in feature.columns]
-            require(all(_same(new[c], row[c]) for c in others), "A witness changes other features.")
-            require((got := self.model.label(new)) != label, "A witness does not have another label.")
+            new, reached, got = self.witness(one["witness"], "A witness", box, others)
+            self.require_same(new, row, free, "A witness")
             moved = [self.features[f] for f in sorted(free) if reached[f] != at[f]]
             to = ", ".join(f"{feature.name}: {show(feature, row)} -> {show(feature, new)}" for feature in moved)
             lines.append(f"{self.model.names[got]} if {to}, instead of {shown}")
@@ -1076,8 +1087,8 @@ class Claim:
             one = len({costs[f] for f in those}) == 1
             require(one, f"The features of {self.groups.named({group})} must state one cost.")
         total = sum(costs[group] for group in chosen)
-        met = is_met(sets, costs, total - 1, self.budget)
-        require(not met, "The certificate does not exclude a smaller or cheaper set.")
+        cheaper = is_possible(sets, [], costs, total - 1, self.budget)
+        require(not cheaper, "The certificate does not exclude a smaller or cheaper set.")
         if set(costs) == {1}:
             return f"; no smaller set {does}"
         named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
@@ -1092,13 +1103,16 @@ class Groups:
         self.of = list(range(len(known)))  # the group of a feature, or else itself
         self.members = {f: [f] for f in self.of}
         self._names, self.texts = dict(enumerate(known)), []
+        grouped, called = set[int](), set(known)
         for group in given:
             require(set(group) == {"name", "features"}, "A group has a name and features.")
             require(type(group["name"]) is str, "The name of a group must be text.")
             those, name = sorted(space.index(f) for f in group["features"]), _name(group["name"])
-            once = len(set(those)) == len(those) and all(self.members.get(f) == [f] for f in those)
+            once = len(set(those)) == len(those) and not grouped.intersection(those)
             require(those and once, "A group must have features, and each feature be in one group, once.")
-            require(name not in self._names.values(), "Groups must not be called as another group or a feature is.")
+            require(name not in called, "Groups must not be called as another group or a feature is.")
+            grouped.update(those)
+            called.add(name)
             self.texts.append(f"{name}: {', '.join(known[f] for f in those)}")
             for f in those:
                 self.of[f] = those[0]
@@ -1688,50 +1702,32 @@ def meant(feature: Feature, cells: int) -> Any:
     return runs, feature.missing is not None and bool(cells >> feature.missing & 1)
 
 
-def is_met(sets: list[int], costs: list[int], most: int, budget: Budget) -> bool:
-    """Return whether features that cost at most so much meet all sets, each given as bits of features."""
-    todo = [(sets, most)]
+def is_possible(there: list[int], lacking: list[int], costs: list[int], most: float, budget: Budget) -> bool:
+    """Return whether features that cost at most so much have one of each of some sets, and lack one of each of others.
+
+    All sets are bits of features.
+    """
+    todo = [(there, lacking, most)]
     while todo:
-        sets, most = todo.pop()
-        budget.spend(1 + len(sets) * (1 + len(costs) // 8))
-        sets = sorted(sets, key=int.bit_count)
+        there, lacking, most = todo.pop()
+        budget.spend(1 + (len(there) + len(lacking)) * (1 + len(costs) // 8))
+        there = sorted(there, key=int.bit_count)
         seen = bound = 0
-        for one in sets:  # sets that share no feature are met one by one
+        for one in there:  # sets that share no feature are met one by one
             if not one & seen:
                 seen |= one
-                bound += min((costs[f] for f in _bits(one)), default=0)  # nothing meets an empty set
-        if bound > most:
+                bound += min((costs[f] for f in _bits(one)), default=0)
+        if bound > most or 0 in there or 0 in lacking:  # nothing meets an empty set
             continue
-        if not sets:
+        if not there:
             return True
-        without = 0
-        for f in _bits(sets[0]):  # one of the smallest set's features is there: this one, and none before it
-            if costs[f] <= most:
-                todo.append(([one & ~without for one in sets if not one >> f & 1], most - costs[f]))
-            without |= 1 << f
-    return False
-
-
-def leaves_open(reasons: list[int], changes: list[int], budget: Budget) -> bool:
-    """Return whether some set of features has not all of any reason, and something of every change; all are bits."""
-    todo = [(reasons, changes)]
-    while todo:
-        reasons, changes = todo.pop()
-        budget.spend(1 + len(reasons) + len(changes))
-        if 0 in reasons or 0 in changes:  # it has all of a reason, or can have nothing of a change
-            continue
-        if not reasons or not changes:
-            return True
-        smallest = min(reasons + changes, key=int.bit_count)
-        # Of the smallest change it has one feature, of the smallest reason it lacks one: this, and none before it.
-        there, lacking = (changes, reasons) if smallest in changes else (reasons, changes)
-        before = 0
+        # Of the smallest set it has one feature, or lacks one: this, and none before it.
+        smallest, before = min([there[0], *lacking], key=int.bit_count), 0
         for f in _bits(smallest):
-            new = (
-                [one & ~before for one in there if not one >> f & 1],
-                [one & ~(1 << f) for one in lacking if not one & before],
-            )
-            todo.append(new if there is reasons else new[::-1])
+            inside, outside = (1 << f, before) if smallest == there[0] else (before, 1 << f)
+            there_left = [one & ~outside for one in there if not one & inside]
+            lacking_left = [one & ~inside for one in lacking if not one & outside]
+            todo.append((there_left, lacking_left, most - sum(costs[g] for g in _bits(inside))))
             before |= 1 << f
     return False
 
@@ -2196,12 +2192,12 @@ def _read_row(model: Model, given: Any) -> list[float]:
     return row
 
 
-def _unreadable(what: str, error: BaseException) -> CheckError:
+def _unreadable(what: str, error: BaseException) -> str:
     """Return why something was not understood; whose fault that is, an exception of Python's own does not tell."""
     if isinstance(error, MemoryError | RecursionError):
-        return CheckError(f"The {what} is too large or too deeply nested for this machine, or damaged.")
+        return f"The {what} is too large or too deeply nested for this machine, or damaged."
     name = f"{type(error).__name__}: {error}"
-    return CheckError(f"The {what} cannot be read: it is damaged, or the checker has a fault ({name}).")
+    return f"The {what} cannot be read: it is damaged, or the checker has a fault ({name})."
 
 
 def parse(text: str | bytes) -> Any:
@@ -2254,7 +2250,7 @@ def main() -> int:
         model = Path(args.model).read_text(encoding="utf-8")
         other = None if args.other is None else Path(args.other).read_text(encoding="utf-8")
         sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget, other)}\n")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ModelError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")
         return 2
     except CheckError as problem:

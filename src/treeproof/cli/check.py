@@ -91,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
                 f"The certificate must come before the model. {args.certificate} is a model and {args.model} is a "
                 "certificate; swap them."
             ) from error
+        if isinstance(error, checker.ModelError):
+            raise InputError(f"{args.model} cannot be read. {error}") from error
         if not isinstance(error, CheckError):
             raise
         if args.json:

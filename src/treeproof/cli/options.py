@@ -344,6 +344,11 @@ def check_order(models: Sequence[str], data: str) -> None:
 
 def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
+    return Explainer(model, **explainer_options(args, model, table, oracle))
+
+
+def explainer_options(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> dict[str, Any]:
+    """Return the arguments of that explainer."""
     kinds = _declared_kinds(args)
     one_hot = named_lists(args.one_hot, "--one-hot", "COLUMN")
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
@@ -376,7 +381,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, or
     settled = {*kinds, *written, *itertools.chain(*one_hot.values())}
     if table is not None:
         kinds |= _usual_kinds(args, forest, table, settled)
-    return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+    return {"vote": args.vote, "output": args.output, "kinds": kinds, "one_hot": one_hot, "oracle": oracle, **options}
 
 
 def _declared_kinds(args: argparse.Namespace) -> dict[str | int, NumericKind]:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,7 +42,11 @@ def run_parallel(
         return list(track(map(function, tasks), len(tasks), progress))
     with ThreadPoolExecutor(threads) as pool:
         try:
-            return list(track(_results([pool.submit(function, task) for task in tasks]), len(tasks), progress))
+            return list(
+                track(
+                    _results([pool.submit(copy_context().run, function, task) for task in tasks]), len(tasks), progress
+                )
+            )
         except BaseException:
             cancel()
             pool.shutdown(wait=False, cancel_futures=True)
