@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -94,8 +94,12 @@ class Context:
             raise InputError(
                 f"The row violates the constraint {self.constraint(broken)!r}; correct the row or the constraint."
             )
-        label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
-        return Instance(row, point, label(point), origin=origin)
+        return Instance(row, point, self._label(point), origin=origin)
+
+    @property
+    def _label(self) -> Callable[[Cells], int]:
+        """Evaluates the forest at a point: the oracle, if it can, which is faster."""
+        return self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
         """Return the claim that the prediction stays, or that it never becomes `target`."""
@@ -225,13 +229,13 @@ class Context:
 
         It stays within the domains, if they are given, and has another label than the instance, as before.
         """
-        point, label = answer.witness, answer.label
+        point, label, label_of = answer.witness, answer.label, self._label
         for f, own in enumerate(instance.point):
             if point[f] != own and (domains is None or own in domains[f]):
                 if expired(deadline):
                     break
                 tried = (*point[:f], own, *point[f + 1 :])
-                if self.cells.allows(tried) and (other := self.cells.label(tried)) != instance.label:
+                if self.cells.allows(tried) and (other := label_of(tried)) != instance.label:
                     point, label = tried, other
         return point, label
 
