@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "branch_and_bound.hpp"
 #include "residual.hpp"
 
 namespace treeproof {
@@ -21,8 +22,9 @@ class LocalSearch {
   // Start from a point of the box; its cells are only looked at where the residual forest has splits.
   void start(const Residual& residual, const Box& box, const std::vector<Cell>& point);
 
-  // Search until a point is worth `target` or `patience` steps brought nothing better; returns the value reached.
-  std::int64_t run(std::int64_t target, int patience);
+  // Search until a point is worth `target`, `patience` steps brought nothing better, or it must stop; returns the value
+  // reached. With thousands of features a step takes milliseconds.
+  std::int64_t run(std::int64_t target, int patience, const Poll& must_stop);
 
   // Put the current point's cells into `point`.
   void place(std::vector<Cell>& point) const;

@@ -303,7 +303,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
 bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
                              int patience) {
   local_.start(residual, box, point);
-  if (local_.run(target, patience) < target) return false;
+  if (local_.run(target, patience, *must_stop_) < target) return false;
   local_.place(point);
   return refutes(std::move(point));
 }

@@ -52,6 +52,12 @@ def add_certificate(parser: argparse.ArgumentParser, files: str) -> None:
     )
 
 
+def class_of(explainer: Explainer, text: str | None) -> Any:
+    """Return the class that is written like this, by its label or its name; the text itself if there is none."""
+    labels = explainer.scored_context.labels
+    return next((label for label in labels if text in (str(label), str(plain_label(label)))), text)
+
+
 def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
     """Add positional arguments: the model or models, each with its help text, and the data."""
     for name, text in (models or {"model": MODEL_HELP}).items():

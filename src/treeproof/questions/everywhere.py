@@ -18,8 +18,12 @@ import numpy as np
 from treeproof.errors import InputError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.floats import rounded_down
+from treeproof.oracles.sums import NOTHING, SumOracle
+from treeproof.proof.pairs import Meant
 from treeproof.query.context import Context, Instance, deadline_after
+from treeproof.query.oracle import Refuted
 from treeproof.query.sums import Score, keeps, score_of
+from treeproof.query.twins import Trees
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.region import Region, read_conditions
 from treeproof.space.wording import equals, is_range, show_class
@@ -74,6 +78,20 @@ class Everywhere:
         return tuple(own)
 
     @cached_property
+    def inside(self) -> Cells:
+        """A point of the domains, near 0, that satisfies the constraints; InputError if there is none."""
+        if self.allowed(self.near):
+            return self.near
+        answer = SumOracle(Trees(self.context.cells, 1).forest()).reach([NOTHING], self.domains, None, self.near)
+        if not isinstance(answer, Refuted):
+            raise InputError(f"No input satisfies the conditions{self.under} together with the constraints.")
+        return answer.witness
+
+    def meant(self, features: Iterable[int] = ()) -> Meant:
+        """Return these inputs, or pairs of them that differ in some features alone, for a certificate."""
+        return Meant(self.context, self.domains, self.row(self.inside), tuple(features))
+
+    @cached_property
     def _zero(self) -> Rows:
         return np.zeros(self.context.forest.n_columns, self.context.forest.floats.dtype)
 
@@ -91,12 +109,22 @@ class Everywhere:
         return self.written(row, label, own, features)
 
     def written(
-        self, row: Rows, label: Label, score: float | None = None, features: Iterable[int] | None = None
+        self,
+        row: Rows,
+        label: Label,
+        score: float | None = None,
+        features: Iterable[int] | None = None,
+        *,
+        own: bool = False,
     ) -> Input:
-        """Return an input as people write it; its text has these features, or those that the model tests."""
+        """Return an input as people write it; its text has these features, or those that the model tests.
+
+        A row of the user's has its `own` numbers there, and others numbers of the same cells with few digits.
+        """
         space = self.context.space
         tested = self._tested if features is None else list(features)
-        text = tuple(equals(space.names[f], space.features[f].show_briefly(row, self._zero)) for f in tested)
+        like = row if own else self._zero
+        text = tuple(equals(space.names[f], space.features[f].show_briefly(row, like)) for f in tested)
         return Input(self.context.present(row), label, score, text)
 
     def instance(self, point: Cells) -> Instance:

@@ -140,7 +140,7 @@ def judge(context: Context, instance: Instance, features: Iterable[Any], timeout
         point, label = context.nearer(instance, answer, cache.deadline)
         row = context.space.row(point, near=instance.row)
         witness, other = context.evaluated(row, label)
-        between = changes_between(context.space, instance.row, row, exact=instance.ball is not None)
+        between = changes_between(context.space, instance.row, row, ball=instance.ball)
         changes = tuple(between.values())
     return _verdict(context, instance, fixed, answer, witness, other, changes, context.statistics(cache, start))
 
@@ -180,7 +180,7 @@ def _judge_conditions(
         row, written = region.row(point, instance.row)
         shown, other = context.evaluated(row, label)
         witness = tuple(v if isinstance(v, str) else written.get(column, v) for column, v in enumerate(shown))
-        between = changes_between(space, instance.row, row, written, readings=True, exact=instance.ball is not None)
+        between = changes_between(space, instance.row, row, written, readings=True, ball=instance.ball)
         changes = tuple(between.values())
     return _verdict(
         context,

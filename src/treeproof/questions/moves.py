@@ -167,8 +167,7 @@ class Moves:
         context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = context.evaluated(row, answer.label)
-        near = self.instance.ball is not None
-        changes = changes_between(context.space, before, row, written, exact=near, digits=digits)
+        changes = changes_between(context.space, before, row, written, ball=self.instance.ball, digits=digits)
         for f in changes:
             if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -115,6 +116,13 @@ def test_an_option_that_is_not_there_is_2(option, capsys):
     assert code_of(["explain", "m.json", "d.csv", option]) == codes.BAD
     told = "treeproof explain: no such option: --minimun. Did you mean '--minimum'? See treeproof explain --help.\n"
     assert capsys.readouterr().err == told
+
+
+def test_a_model_that_the_checker_cannot_read_is_2(capsys, tmp_path):
+    document = json.loads(Path("m.json").read_text(encoding="utf-8"))
+    (tmp_path / "damaged.json").write_text(json.dumps({**document, "roots": [5]}), encoding="utf-8")
+    assert code_of(["check", "c.json", str(tmp_path / "damaged.json")]) == codes.BAD
+    assert "damaged.json cannot be read. " in capsys.readouterr().err
 
 
 def test_a_rejected_certificate_is_3(capsys):
