@@ -242,6 +242,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
+      lagrangian.save(prices(pair));  // the next query of one who asks for a short search only is much like it
       outcome_.status = Status::stopped;
       return false;
     }

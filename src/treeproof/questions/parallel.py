@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from contextvars import copy_context
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -105,29 +106,38 @@ def _outputs(
             yield ends, _timed(work, *part(*ends))
         return
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
-    sent: list[tuple[int, int]] = []
-
-    def tasks() -> Iterator[Any]:
-        for ends in pace:
-            sent.append(ends)
-            yield delayed(_timed)(work, *part(*ends))
-
+    backend, _ = get_active_backend(prefer="threads")
+    streams = shared or backend.supports_return_generator
     parallel = Parallel(
         n_jobs=n_jobs,
         prefer="threads",
         require="sharedmem" if shared else None,
-        return_as="generator",
+        return_as="generator" if streams else "list",
         batch_size=1,
     )
-    outputs = parallel(tasks())
-    try:
-        for place, found in enumerate(outputs):
-            yield sent[place], found
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
-            outputs.close()
+    chunks = iter(pace)
+    while True:
+        sent: list[tuple[int, int]] = []
+
+        def tasks(sent: list[tuple[int, int]]) -> Iterator[Any]:
+            # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
+            for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
+                sent.append(ends)
+                yield delayed(_timed)(work, *part(*ends))
+
+        outputs = parallel(tasks(sent))
+        try:
+            for place, found in enumerate(outputs):
+                yield sent[place], found
+        finally:
+            if streams:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
+                    outputs.close()
+        if streams or not sent:
+            return
 
 
 def _in_this_context(work: Callable[..., Result]) -> Callable[..., Result | Cancelled]:
@@ -156,13 +166,13 @@ class _Pace:
     """Chunks of numbers, as long as what was learnt so far allows, and shorter towards the end."""
 
     def __init__(self, begin: int, end: int, jobs: int) -> None:
-        self._begin, self._end, self._jobs = begin, end, jobs
+        self._begin, self._end, self.jobs = begin, end, jobs
         self._length = 1
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         begin = self._begin
         while begin < self._end:
-            fair = -(-(self._end - begin) // (2 * self._jobs))
+            fair = -(-(self._end - begin) // (2 * self.jobs))
             end = begin + max(1, min(self._length, fair))
             yield begin, end
             begin = end
