@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from treeproof.checker import Checked, CheckError
 from treeproof.errors import (
+    Cancelled,
     ForestFormatError,
     ImportMismatchError,
     InputError,
     InternalError,
+    LostWorkerError,
     MissingExtraError,
     TreeproofError,
     UnsafeFileError,
@@ -32,6 +34,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
 from treeproof.model.labels import Named
 from treeproof.proof.certificate import Certificate, check
+from treeproof.query.oracle import Cancel, cancelling
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.abductive import Abductive
@@ -74,6 +77,8 @@ __all__ = [
     "Audit",
     "AuditedRow",
     "Batch",
+    "Cancel",
+    "Cancelled",
     "Certificate",
     "Changed",
     "CheckError",
@@ -101,6 +106,7 @@ __all__ = [
     "Input",
     "InputError",
     "InternalError",
+    "LostWorkerError",
     "MajorityForestClassifier",
     "MissingExtraError",
     "Monotone",
@@ -126,6 +132,7 @@ __all__ = [
     "UnsupportedQueryError",
     "Verdict",
     "build_forest",
+    "cancelling",
     "check",
     "compare",
     "differ",

@@ -11,9 +11,11 @@
     ├── UnsafeFileError       (ValueError)   a file that could run code when it is read
     ├── UnsupportedQueryError (ValueError)   the chosen oracle does not take this question
     ├── MissingExtraError     (ImportError)  an optional dependency is not installed
+    ├── LostWorkerError       (RuntimeError) a worker process was killed, again and again
     └── InternalError         (RuntimeError) a self-check failed: a bug in treeproof, nothing was returned
 
-A deadline is not an error: it is a status of the result.
+A deadline is not an error: it is a status of the result. Neither is `Cancelled`, which somebody asked for: like
+``KeyboardInterrupt`` it is no ``Exception``, so that nothing that handles errors swallows it.
 """
 
 from __future__ import annotations
@@ -67,6 +69,35 @@ class UnsupportedQueryError(TreeproofError, ValueError):
 
 class MissingExtraError(TreeproofError, ImportError):
     """A required optional dependency is not installed."""
+
+
+class LostWorkerError(TreeproofError, RuntimeError):
+    """Worker processes were killed from outside, for example because memory ran out; `row` is the first one lost."""
+
+    def __init__(self, message: str, *, row: Any = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class Cancelled(BaseException):
+    """The question was cancelled from another thread; there is no result. See `treeproof.cancelling`.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> cancel = tp.Cancel()
+    >>> cancel.set()
+    >>> try:
+    ...     with tp.cancelling(cancel):
+    ...         tp.Explainer(forest).abductive(patient)
+    ... except tp.Cancelled as stopped:
+    ...     print(stopped)
+    The question was cancelled.
+    """
+
+    def __str__(self) -> str:
+        return "The question was cancelled."
 
 
 class InternalError(TreeproofError, RuntimeError):

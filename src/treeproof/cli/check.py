@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from treeproof import checker
 from treeproof.checker import CheckError
 from treeproof.cli import codes
-from treeproof.cli.options import add_output, add_trust, section
+from treeproof.cli.options import add_output, add_trust, count, section
 from treeproof.cli.output import check_writable
 from treeproof.cli.table import read_table
 from treeproof.cli.terminal import complain, say, say_card, terminal
@@ -24,6 +25,7 @@ EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs
 treeproof check proofs/row-7-why.json model.json
 treeproof check proofs/row-7-why.json model.json data.csv --row 7
+treeproof check proofs/differ-label.json old.json new.json
 treeproof check --copy checker.py
 """
 
@@ -31,7 +33,10 @@ treeproof check --copy checker.py
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument(
-        "certificate", metavar="CERTIFICATE", nargs="?", help="file written by --certificate (.json, may be compressed)"
+        "certificate",
+        metavar="CERTIFICATE",
+        nargs="?",
+        help="file written by --certificate (.json, or .jsonl for many rows; may be compressed)",
     )
     parser.add_argument(
         "model",
@@ -39,8 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the model that it is about: a forest as .json, or any model file that explain reads",
     )
-    parser.add_argument("data", metavar="DATA", nargs="?", help="the table with the row that it must be about: CSV")
-    parser.add_argument("--row", type=int, metavar="N", help="the row of DATA that it must be about, counted from 0")
+    parser.add_argument(
+        "data",
+        metavar="SECOND",
+        nargs="?",
+        help="the second model, if it is about two; with --row, the table with the row that it must be about: CSV",
+    )
+    parser.add_argument(
+        "--row", type=int, metavar="N", help="the row of the table that it must be about, counted from 0"
+    )
     parser.add_argument(
         "--budget",
         type=float,
@@ -68,18 +80,25 @@ def run(args: argparse.Namespace) -> int:
             return codes.DONE
     if not args.certificate or not args.model:
         raise InputError("check needs a certificate and the model that it is about: treeproof check CERTIFICATE MODEL.")
-    if (args.data is None) != (args.row is None):
+    if args.data is None and args.row is not None:
         raise InputError(
             "The row that it must be about needs a table and its number: check CERTIFICATE MODEL DATA --row N."
         )
+    if args.certificate.endswith((".jsonl", ".jsonl.gz")):
+        return _check_lines(args)
+    other = args.data if args.row is None else None
+    if other is not None and Path(other).suffix.lower() in (".csv", ".gz", ".tsv", ".parquet", ".feather"):
+        raise InputError(f"A table needs the number of a row: check CERTIFICATE MODEL {other} --row N.")
     try:
-        checked = check(args.certificate, args.model, row=_row(args), budget=args.budget, trust=args.trust)
+        checked = check(args.certificate, args.model, other, row=_row(args), budget=args.budget, trust=args.trust)
     except (CheckError, TreeproofError) as error:
         if _format(args.certificate) == FORMAT and _format(args.model) == "treeproof-certificate":
             raise InputError(
                 f"The certificate must come before the model. {args.certificate} is a model and {args.model} is a "
                 "certificate; swap them."
             ) from error
+        if isinstance(error, checker.ModelError):
+            raise InputError(f"{args.model} cannot be read. {error}") from error
         if not isinstance(error, CheckError):
             raise
         if args.json:
@@ -98,9 +117,37 @@ def run(args: argparse.Namespace) -> int:
     return codes.DONE
 
 
+def _check_lines(args: argparse.Namespace) -> int:
+    """Check the certificates of the rows of a table, one on each line, until one is rejected."""
+    model = checker.Model(model_text(args.model, args.trust))
+    accepted = without = 0
+    opened = gzip.open if args.certificate.endswith(".gz") else open
+    with opened(args.certificate, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = "?"
+            try:
+                found = checker.parse(line)
+                row, certificate = found["row"], found["certificate"]
+                if certificate is None or set(certificate) == {"error"}:
+                    without += 1
+                    continue
+                checker.check(certificate, model, budget=args.budget)
+            except (CheckError, KeyError, TypeError, ValueError, RecursionError) as error:
+                if args.json:
+                    say(json.dumps({"accepted": False, "row": row, "reason": str(error)}))
+                complain(f"row {row}: rejected: {error}")
+                return codes.REJECTED
+            accepted += 1
+    if args.json:
+        say(json.dumps({"accepted": accepted, "without": without}))
+    elif not args.quiet:
+        say(f"Checked: {count(accepted, 'row')}" + (f"; {without} have no certificate" if without else ""))
+    return codes.DONE
+
+
 def _row(args: argparse.Namespace) -> list[Any] | None:
     """Return the row that the certificate must be about, as the table has it."""
-    if args.data is None:
+    if args.row is None:
         return None
     columns = forest_from_json(model_text(args.model, args.trust)).columns
     return read_table(args.data).row(args.row, columns)
