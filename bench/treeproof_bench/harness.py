@@ -94,9 +94,9 @@ def run(
         if args.json:
             args.json.parent.mkdir(parents=True, exist_ok=True)
             args.json.write_text(json.dumps(report) + "\n")
-    print(f"\n{'figures':72}{'here':>10}{'target':>9}")
+    print(f"\n{'figures':74}{'here':>10}{'target':>9}")
     for part, found in report["parts"].items():
         for row in found["figures"]:
             value = f"{row['value']:.3g}" if isinstance(row["value"], float) else str(row["value"])
             verdict = {True: "met", False: "MISSED", None: ""}[row["met"]]
-            print(f"{part:8}{row['figure']:64}{value:>10}{row['target']:>9}  {verdict}".rstrip())
+            print(f"{part:10}{row['figure']:64}{value:>10}{row['target']:>9}  {verdict}".rstrip())
