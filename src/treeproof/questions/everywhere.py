@@ -98,8 +98,9 @@ class Everywhere:
             assert isinstance(feature, NumericFeature)
             gap = feature.missing_cell
             if gap is not None and self.context.cells.ordered[f]:  # a domain of ordered cells has no holes
-                sides = [c for c in domains[f] if c < gap], [c for c in domains[f] if c > gap]
-                domains[f] = as_domain(frozenset(max(sides, key=len)), True)
+                below = frozenset(c for c in domains[f] if c < gap)
+                above = frozenset(domains[f]) - below - {gap}
+                domains[f] = as_domain(max(below, above, key=len), True)
             elif gap is not None:
                 domains[f] = frozenset(domains[f]) - {gap}
         return Meant(self.context, self.domains, self.row(self._inside(domains)), chosen, growing)
