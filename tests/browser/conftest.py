@@ -118,7 +118,7 @@ def visit(browser):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("console", lambda said: said.type in ("error", "warning") and wrong.append(said.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         origin = url.partition("#")[0]

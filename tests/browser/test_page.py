@@ -293,6 +293,7 @@ def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
     alone = visit(saved.as_uri())
     assert heading(alone, "force the answer") == page.inner_text("h1")
     assert alone.locator(".hold:disabled").count() == 4
+    assert alone.locator(".panel").bounding_box()["width"] == 1280
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 import treeproof as tp
 from treeproof.workbench.server import HEADERS, LONGEST, Server
 
-LONG = 30.0
+LONG = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ function Jobs({ bench }) {
     return () => clearTimeout(timer);
   });
   const slow = jobs.filter((job) => Date.now() - job.since >= PATIENCE);
-  const more = slow.length - 2;
+  const more = slow.length - 1;
   return html`<div class="jobs">
-    ${slow.slice(0, 2).map(
+    ${slow.slice(0, 1).map(
       (job) => html`<div class="job" key=${job.id}>
         <span class="spinner" aria-hidden="true"></span>
         <span>${job.title}${job.progress?.text ? `: ${job.progress.text}` : "\u2026"}</span>
@@ -67,6 +67,11 @@ function Verdict({ bench, listRows }) {
 function Tabs({ bench }) {
   const { state, actions } = bench;
   const list = useRef(null);
+  useEffect(() => {
+    // By hand: scrollIntoView would also move a notebook around the page.
+    const [box, tab] = [list.current, list.current.querySelector("[aria-selected=true]")].map((each) => each.getBoundingClientRect());
+    list.current.scrollLeft += Math.max(0, tab.right - box.right) - Math.max(0, box.left - tab.left);
+  }, [state.tab]);
   const keys = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -102,7 +107,7 @@ function Workbench({ bench }) {
       <${Jobs} bench=${bench} />
     </div>
     <div class=${`body${listing ? " listing" : ""}${live ? "" : " saved"}`}>
-      ${live ? html`<${Rows} bench=${bench} onopen=${(index) => (list(false), actions.open(index))} onclose=${() => list(false)} />` : null}
+      ${live ? html`<${Rows} bench=${bench} onopen=${(index, how) => (list(false), actions.open(index, how))} onclose=${() => list(false)} />` : null}
       <section class="panel" aria-label="The row">
         ${state.row === null
           ? html`<div class="empty">${state.wrong ? html`<div class="wrong-note" role="alert"><span>${state.wrong}</span></div>` : start.n_rows ? "Choose a row." : "There are no rows."}

@@ -1,6 +1,6 @@
 // The rows as a table of which only what is in view is drawn, and only that is asked for.
 
-import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { Cancelled } from "./asking.js";
 import { count, showScore, showValue } from "./wording.js";
 
@@ -19,7 +19,7 @@ export function Rows({ bench, onopen, onclose }) {
   const [wrong, setWrong] = useState("");
   const [view, setView] = useState({ top: 0, height: 600 });
   const [cursor, setCursor] = useState(null); // the position in the list that the arrow keys are at
-  const [, again] = useState(0);
+  const [drawn, again] = useState(0); // counts the pages that came
   const key = JSON.stringify(wish);
 
   if (pages.current.key !== key) pages.current = { key, total: pages.current.total, rows: [], asked: null };
@@ -90,22 +90,44 @@ export function Rows({ bench, onopen, onclose }) {
       const next = Math.min(total - 1, Math.max(0, moves[event.key]));
       setCursor(next);
       reveal(next);
-      if (rows[next]) onopen(rows[next].index);
+      if (rows[next]) onopen(rows[next].index, { entry: false }); // who walks through rows wants to go back in one step
     } else if (event.key === "Enter" && rows[now]) onopen(rows[now].index);
   };
   const sorted = (column) => (wish.sort === column ? (wish.descending ? "descending" : "ascending") : "none");
   const sort = (column) => setWish({ ...wish, sort: column, descending: wish.sort === column && !wish.descending });
-  const Head = ({ column, look, title }) => html`<div class=${`cell ${look}`} role="columnheader" aria-sort=${sorted(column)}>
-    <button class="sort" title=${`Sort by ${title}`} onClick=${() => sort(column)}>${title}${{ ascending: " \u2191", descending: " \u2193", none: "" }[sorted(column)]}</button>
+  const arrows = { ascending: " \u2191", descending: " \u2193", none: "" };
+  const head = (column, look, title) => html`<div key=${column} class=${`cell ${look}`} role="columnheader" aria-sort=${sorted(column)}>
+    <button class="sort" title=${`Sort by ${title}`} onClick=${() => sort(column)}>${title}${arrows[sorted(column)]}</button>
   </div>`;
   const right = (feature) => (feature.kind === "category" ? "" : "right");
-  const first_ = start.features[0]?.name ?? "age";
+  const example = start.features[0]?.name ?? "age";
+
+  // What is asked about the open row does not draw the table again.
+  const lines = useMemo(
+    () =>
+      positions.map((i) => {
+        const row = rows[i];
+        if (!row) return html`<div key=${`wait${i}`} class="line item" role="row" aria-rowindex=${i + 2} style=${{ top: `${(i + 1) * HEIGHT}px` }}><div class="cell row" role="gridcell">\u2026</div></div>`;
+        const chosen = row.index === state.row?.index;
+        return html`<div key=${row.index} id=${bench.id(`line-${i}`)} class="line item" role="row" aria-rowindex=${i + 2} aria-selected=${chosen ? "true" : "false"} style=${{ top: `${(i + 1) * HEIGHT}px` }}
+          onClick=${() => {
+            setCursor(i);
+            onopen(row.index);
+          }}>
+          <div class="cell row" role="gridcell">${row.name}</div>
+          <div class="cell label" role="gridcell" title=${row.refused ?? start.classes[row.label] ?? ""}>${row.label === null ? (row.refused ? "refused" : "") : start.classes[row.label]}</div>
+          <div class="cell score" role="gridcell">${showScore(row.score)}</div>
+          ${start.features.map((each) => html`<div key=${each.index} class=${`cell ${right(each)}`} role="gridcell">${showValue(each, row.values[each.index])}</div>`)}
+        </div>`;
+      }),
+    [first, last, drawn, key, state.row?.index],
+  );
 
   return html`<section class="rows" aria-label="Rows">
     <div class="tools">
       <div class="only-narrow"><button class="button" onClick=${onclose}>Back to the row</button></div>
       <input class="field" type="search" placeholder="Search rows" aria-label="Search rows" value=${typed.search} onInput=${(event) => type({ ...typed, search: event.target.value })} />
-      <input class=${wrong ? "field wrong" : "field"} type="search" placeholder=${`Filter, for example ${first_} > 1`} aria-label="Filter rows by a condition" aria-invalid=${wrong ? "true" : "false"}
+      <input class=${wrong ? "field wrong" : "field"} type="search" placeholder=${`Filter, for example ${example} > 1`} aria-label="Filter rows by a condition" aria-invalid=${wrong ? "true" : "false"}
         value=${typed.where} onInput=${(event) => type({ ...typed, where: event.target.value })} spellcheck=${false} autocomplete="off" />
       ${wrong ? html`<p class="sentence-wrong" role="alert">${wrong}</p>` : null}
       <div class="found"><span role="status">${total === null ? "\u2026" : total === start.n_rows ? count(total, "row") : `${count(total, "row")} of ${start.n_rows.toLocaleString("en")}`}</span></div>
@@ -115,26 +137,12 @@ export function Rows({ bench, onopen, onclose }) {
       onScroll=${(event) => setView({ top: event.target.scrollTop, height: event.target.clientHeight })}>
       <div class="grid" role="rowgroup" style=${{ height: `${((total ?? 0) + 1) * HEIGHT}px` }}>
         <div class="line top" role="row" aria-rowindex="1">
-          <${Head} column="index" look="row" title="Row" />
-          <${Head} column="label" look="label" title="Answer" />
-          <${Head} column="score" look="score" title=${start.score === "probability" ? "Prob." : "Score"} />
-          ${start.features.map((each) => html`<${Head} key=${each.index} column=${each.index} look=${right(each)} title=${each.name} />`)}
+          ${head("index", "row", "Row")}
+          ${head("label", "label", "Answer")}
+          ${head("score", "score", start.score === "probability" ? "Prob." : "Score")}
+          ${start.features.map((each) => head(each.index, right(each), each.name))}
         </div>
-        ${positions.map((i) => {
-          const row = rows[i];
-          if (!row) return html`<div key=${`wait${i}`} class="line item" role="row" aria-rowindex=${i + 2} style=${{ top: `${(i + 1) * HEIGHT}px` }}><div class="cell row" role="gridcell">\u2026</div></div>`;
-          const chosen = row.index === state.row?.index;
-          return html`<div key=${row.index} id=${bench.id(`line-${i}`)} class="line item" role="row" aria-rowindex=${i + 2} aria-selected=${chosen ? "true" : "false"} style=${{ top: `${(i + 1) * HEIGHT}px` }}
-            onClick=${() => {
-              setCursor(i);
-              onopen(row.index);
-            }}>
-            <div class="cell row" role="gridcell">${row.name}</div>
-            <div class="cell label" role="gridcell" title=${row.refused ?? start.classes[row.label] ?? ""}>${row.label === null ? (row.refused ? "refused" : "") : start.classes[row.label]}</div>
-            <div class="cell score" role="gridcell">${showScore(row.score)}</div>
-            ${start.features.map((each) => html`<div key=${each.index} class=${`cell ${right(each)}`} role="gridcell">${showValue(each, row.values[each.index])}</div>`)}
-          </div>`;
-        })}
+        ${lines}
       </div>
       ${total === 0 && !wrong ? html`<p class="empty">No row matches.</p>` : null}
     </div>

@@ -253,7 +253,9 @@ export function makeWorkbench(transport, options, redraw) {
     begin: async () => {
       if (!live) return;
       try {
-        set({ wrong: null, start: state.start ?? (await ask("start", "start")) });
+        const start = await ask("start", "start");
+        if (state.start !== null && state.start.fingerprint !== start.fingerprint) Object.assign(state, structuredClone(FRESH)); // saved with another model
+        set({ wrong: null, start });
       } catch (error) {
         tell(error);
         return;

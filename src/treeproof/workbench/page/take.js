@@ -29,7 +29,7 @@ export function Take({ bench }) {
   return html`<div>
     ${wrong ? html`<div class="wrong-note" role="alert"><span>${wrong}</span></div>` : null}
     <p class="unseen" role="status">${said}</p>
-    <div class="cards">
+    <div class="cards small">
       <article class="card">
         <h2>The proof</h2>
         <p class="note">A certificate of the reason that was found for these values. A small program that shares no code with this one checks it: treeproof check why.json forest.json</p>

@@ -1,6 +1,6 @@
 // Why: every feature on its scale, held or free, and the sentence on top that says what that proves.
 
-import { html, useState } from "./vendor/preact.js";
+import { html, useMemo, useState } from "./vendor/preact.js";
 import { Scale } from "./scale.js";
 import { Icon } from "./parts.js";
 import { count, list, sameValues, showValue } from "./wording.js";
@@ -95,18 +95,22 @@ function Feature({ bench, feature }) {
   const view = viewOf(bench, feature);
   const base = state.row?.values[feature.index];
   const edited = base !== undefined && base !== view.value;
-  return html`<li class=${view.isHeld ? "feature held" : "feature"}>
-    <button class=${view.isHeld ? "hold on" : "hold"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
-      aria-label=${`${view.isHeld ? "Held" : "Free"}: ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
-      <${Icon} name=${view.isHeld ? "locked" : "free"} />${view.isHeld ? "Held" : "Free"}
-    </button>
-    <div class="what">
-      <div class="name" title=${feature.name}>${feature.name}</div>
-      <div class="condition" title=${view.text}>${view.text}${edited ? html` <span class="edited">was ${showValue(feature, base)}</span>` : null}</div>
-    </div>
-    <${Scale} feature=${feature} value=${view.value} base=${base ?? view.value} interval=${view.interval} free=${view.free} other=${view.moved} wrong=${view.wrong} live=${live}
-      onmove=${(value) => actions.move(feature.index, value)} onstretch=${(interval) => actions.stretch(feature.index, interval)} />
-  </li>`;
+  // While one value is dragged, the other features are not drawn again.
+  return useMemo(
+    () => html`<li class=${view.isHeld ? "feature held" : "feature"}>
+        <button class=${view.isHeld ? "hold on" : "hold"} disabled=${!live} onClick=${() => actions.toggle(feature.index)}
+          aria-label=${`${view.isHeld ? "Held" : "Free"}: ${feature.name}`} title=${view.isHeld ? "Held. Click to let this value move." : "Free to move. Click to hold this value."}>
+          <${Icon} name=${view.isHeld ? "locked" : "free"} />${view.isHeld ? "Held" : "Free"}
+        </button>
+        <div class="what">
+          <div class="name" title=${feature.name}>${feature.name}</div>
+          <div class="condition" title=${view.text}>${view.text}${edited ? html` <span class="edited">was ${showValue(feature, base)}</span>` : null}</div>
+        </div>
+        <${Scale} feature=${feature} value=${view.value} base=${base ?? view.value} interval=${view.interval} free=${view.free} other=${view.moved} wrong=${view.wrong} live=${live}
+          onmove=${(value) => actions.move(feature.index, value)} onstretch=${(interval) => actions.stretch(feature.index, interval)} />
+      </li>`,
+    [JSON.stringify([view, base, live])],
+  );
 }
 
 function Reach({ bench }) {
