@@ -1,6 +1,7 @@
 """Questions about the whole model: extremes of the score beside Veritas, monotone features, independence, equality.
 
-``python -m treeproof_bench.whole [--data DIR] [--dataset iris wdbc] [--veritas veritas-env/bin/python] [--limit 60]``
+``python -m treeproof_bench.whole [--data DIR] [--dataset iris wdbc] [--veritas veritas-env/bin/python] [--limit 10]
+[--kept whole.jsonl]``
 
 ``forests`` are those of the paper's Table 1 (with ``--data``; the score is the mean probability of the second class),
 ``boosted`` XGBoost models of ``--trees`` trees on a made-up population (`population.draw`); for each the lowest and the
@@ -9,6 +10,8 @@ its own (``peers/veritas.txt``). Times are CPU seconds of both ends; the limit i
 ``monotone`` asks every feature of XGBoost models with and without constraints, ``independent`` a model without a column
 and one with it, ``differ`` a model against its own JSON file, and against itself with one leaf changed. ``rules``
 counts how many rules that a learner (te2rules) reads off a forest are true of it, beside `Explainer.rules`.
+
+With ``--kept``, what was measured of a model is kept in that file, so that an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -20,16 +23,17 @@ import pickle
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import treeproof as tp
-from treeproof_bench.harness import Row, Table, figure, recipe, run
+from treeproof_bench.harness import Row, Table, figure, run
 from treeproof_bench.population import draw
-from treeproof_bench.recipe import read
+from treeproof_bench.recipe import read, read_table, train
 
 Box = dict[int, tuple[float, float]]
 WORKER = Path(__file__).parent / "peers" / "_veritas.py"
@@ -82,47 +86,73 @@ def veritas(args: argparse.Namespace, model: Any, chosen: Sequence[Box]) -> list
     return [json.loads(line) for line in made.stdout.splitlines()[1:]]
 
 
+def kept(args: argparse.Namespace, key: str, measure: Callable[[], list[Row]]) -> list[Row]:
+    """Return the lines of a model: those of an earlier run with the same options, or measured now, and then kept."""
+    key = f"{key}, limit {args.limit:g}, {args.boxes} boxes, {args.rows} rows, veritas {args.veritas is not None}"
+    if args.kept is not None and args.kept.exists():
+        # Half a line at the end is from an interruption.
+        whole, _, _ = args.kept.read_text().rpartition("\n")
+        args.kept.write_text(whole + "\n" * bool(whole))
+        for line in map(json.loads, whole.splitlines()):
+            if line["key"] == key:
+                return list(line["rows"])
+    rows = measure()
+    if args.kept is not None:
+        with args.kept.open("a") as file:
+            file.write(json.dumps({"key": key, "rows": rows}) + "\n")
+    return rows
+
+
+def ends_of(args: argparse.Namespace, name: str, make: Callable[[], tuple[Any, Any]]) -> list[Row]:
+    """Return a line for each box of a model."""
+    rows: list[Row] = []
+    model, X = make()
+    explainer = tp.Explainer(model, missing=[])
+    chosen = boxes(X, args.boxes)
+    beside = veritas(args, model, chosen)
+    for i, box in enumerate(chosen):
+        began = time.process_time()
+        found = explainer.extremes(of=None, where=where(explainer, box), timeout=2 * args.limit)
+        seconds = time.process_time() - began
+        ends = found.lowest, found.highest
+        row: Row = {"model": name, "nodes": explainer.forest.n_nodes, "box": i, "seconds": seconds}
+        row |= {"lowest": ends[0].value, "highest": ends[1].value, "gap": max(end.gap for end in ends)}
+        row["at_most"] = found.highest.bound
+        row |= {"closed": f"{sum(end.exact for end in ends)} of 2"}
+        row |= {
+            "veritas_highest": None,
+            "veritas_at_most": None,
+            "veritas_gap": None,
+            "veritas_s": None,
+            "veritas_closed": None,
+            "n_closed": sum(e.exact for e in ends),
+        }
+        if beside is not None:
+            theirs = [beside[i]["lowest"], beside[i]["highest"]]
+            known = [(value, bound) for value, bound, _ in theirs if value is not None and bound is not None]
+            gaps = [abs(bound - value) for value, bound in known]
+            row["veritas_highest"], row["veritas_at_most"], _ = theirs[1]
+            row["veritas_gap"] = max(gaps) if len(gaps) == 2 else None
+            row["veritas_s"] = beside[i]["seconds"]
+            row["n_veritas"] = sum(closed for *_, closed in theirs)
+            row["veritas_closed"] = f"{row['n_veritas']} of 2"
+            for mine, (value, _, closed) in zip(ends, theirs, strict=True):
+                if mine.exact and closed and abs(mine.value - value) > TOLERANCE:
+                    print(f"DISAGREE {name} box {i}: {mine.value} and {value}", flush=True)
+        rows.append(row)
+    return rows
+
+
 def extremes(
-    args: argparse.Namespace, title: str, models: Iterator[tuple[str, Any, Any]]
+    args: argparse.Namespace, title: str, models: Iterator[tuple[str, Callable[[], tuple[Any, Any]]]]
 ) -> tuple[list[Row], list[Row]]:
     table = Table(
         f"{title}: lowest and highest score, limit {args.limit:g} s for each end",
         "model:18 nodes:8 box:5 lowest:10.4f highest:10.4f at_most:10.4f gap:9.2g seconds:9.3f closed:8 "
         "veritas_highest:17.4f veritas_at_most:17.4f veritas_gap:13.2g veritas_s:11.3f veritas_closed:16",
     )
-    for name, model, X in models:
-        explainer = tp.Explainer(model, missing=[])
-        chosen = boxes(X, args.boxes)
-        beside = veritas(args, model, chosen)
-        for i, box in enumerate(chosen):
-            began = time.process_time()
-            found = explainer.extremes(of=None, where=where(explainer, box), timeout=2 * args.limit)
-            seconds = time.process_time() - began
-            ends = found.lowest, found.highest
-            row: Row = {"model": name, "nodes": explainer.forest.n_nodes, "box": i, "seconds": seconds}
-            row |= {"lowest": ends[0].value, "highest": ends[1].value, "gap": max(end.gap for end in ends)}
-            row["at_most"] = found.highest.bound
-            row |= {"closed": f"{sum(end.exact for end in ends)} of 2"}
-            row |= {
-                "veritas_highest": None,
-                "veritas_at_most": None,
-                "veritas_gap": None,
-                "veritas_s": None,
-                "veritas_closed": None,
-                "n_closed": sum(e.exact for e in ends),
-            }
-            if beside is not None:
-                theirs = [beside[i]["lowest"], beside[i]["highest"]]
-                known = [(value, bound) for value, bound, _ in theirs if value is not None and bound is not None]
-                gaps = [abs(bound - value) for value, bound in known]
-                row["veritas_highest"], row["veritas_at_most"], _ = theirs[1]
-                row["veritas_gap"] = max(gaps) if len(gaps) == 2 else None
-                row["veritas_s"] = beside[i]["seconds"]
-                row["n_veritas"] = sum(closed for *_, closed in theirs)
-                row["veritas_closed"] = f"{row['n_veritas']} of 2"
-                for mine, (value, _, closed) in zip(ends, theirs, strict=True):
-                    if mine.exact and closed and abs(mine.value - value) > TOLERANCE:
-                        print(f"DISAGREE {name} box {i}: {mine.value} and {value}", flush=True)
+    for name, make in models:
+        for row in kept(args, f"{title} {name}", partial(ends_of, args, name, make)):
             table.add(row)
     rows = table.rows
     n_ends = 2 * len(rows)
@@ -149,10 +179,15 @@ def of_forests(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         print("forests: left out, they need --data")
         return [], []
 
-    def models() -> Iterator[tuple[str, Any, Any]]:
-        for name, line, model, _ in recipe(args):
-            if line["classes"] in (2, None) and len(model.classes_) == 2:
-                yield name, model, read(args.data, name)[0]
+    def models() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]]]]:
+        lines = read_table(args.data)
+        for name in args.dataset or lines:
+            if lines[name]["classes"] in (2, None) and len(set(read(args.data, name)[1])) == 2:
+                yield name, partial(made, name, lines[name]["depth"])
+
+    def made(name: str, depth: int) -> tuple[Any, Any]:
+        X, y = read(args.data, name)
+        return train(X, y, depth), X
 
     return extremes(args, "forests", models())
 
@@ -160,14 +195,13 @@ def of_forests(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
 def of_boosted(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     population = draw(args.rows)
 
-    def models() -> Iterator[tuple[str, Any, Any]]:
+    def models() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]]]]:
         for trees in args.trees:
             for depth in args.depth:
-                yield (
-                    f"xgboost {trees} x {depth}",
-                    xgboost_model(trees, depth).fit(population.X, population.y),
-                    population.X,
-                )
+                yield f"xgboost {trees} x {depth}", partial(made, trees, depth)
+
+    def made(trees: int, depth: int) -> tuple[Any, Any]:
+        return xgboost_model(trees, depth).fit(population.X, population.y), population.X
 
     return extremes(args, "boosted", models())
 
@@ -319,8 +353,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, help="folder with the datasets and table1.csv, for the forests")
     parser.add_argument("--dataset", nargs="+", help="datasets, by default all of two classes")
     parser.add_argument("--veritas", metavar="PYTHON", help="interpreter of an environment with Veritas")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each end, or each answer")
-    parser.add_argument("--boxes", type=int, default=3, help="random boxes beside the whole space")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each end, or each answer")
+    parser.add_argument("--boxes", type=int, default=1, help="random boxes beside the whole space")
+    parser.add_argument("--kept", type=Path, help="file for the lines of extremes, so that a run can go on later")
     parser.add_argument("--rows", type=int, default=20_000, help="rows to train boosted models on")
     parser.add_argument("--trees", type=int, nargs="+", default=[100, 300, 1000], help="trees of boosted models")
     parser.add_argument("--depth", type=int, nargs="+", default=[6], help="depth of boosted models")

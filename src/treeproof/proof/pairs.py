@@ -45,6 +45,7 @@ class Meant:
     domains: Sequence[Domain]
     row: Rows
     features: Sequence[int] = ()
+    growing: bool = False  # whether the features grow: then they are not missing
 
     @property
     def columns(self) -> list[int]:
@@ -59,6 +60,8 @@ class Meant:
         finer = bool(kept or space.constraints)
         of = [*range(space.n_features), *self.features]
         whole = [*space.features, *(_copy(space.features[f], columns, n) for f in self.features)]
+        if self.growing:
+            whole = [_number(feature) if f in self.features else feature for f, feature in zip(of, whole, strict=True)]
         features = tuple(_recut(feature, made, finer) for feature in whole)
         copies = {f: space.n_features + i for i, f in enumerate(self.features)}
         both = Space(made, features, (*space.constraints, *_again(space.constraints, copies)))
@@ -201,6 +204,12 @@ def _of_members(forest: Forest) -> Fraction:
 def _above(value: Fraction) -> float:
     """Return a number that is larger, but hardly."""
     return float(np.nextafter(-rounded_down(-value), np.inf))
+
+
+def _number(feature: Feature) -> Feature:
+    """Return a feature of numbers without missing values."""
+    assert isinstance(feature, NumericFeature)
+    return replace(feature, missing_cell=None, apart=False)
 
 
 def _recut(feature: Feature, made: Forest, finer: bool) -> Feature:

@@ -24,7 +24,8 @@ from treeproof.query.context import Context, Instance, deadline_after
 from treeproof.query.oracle import Refuted
 from treeproof.query.sums import Score, keeps, score_of
 from treeproof.query.twins import Trees
-from treeproof.space.domains import Cells, Domain
+from treeproof.space.domains import Cells, Domain, as_domain
+from treeproof.space.features import NumericFeature
 from treeproof.space.region import Region, read_conditions
 from treeproof.space.wording import equals, is_range, show_class
 
@@ -77,19 +78,32 @@ class Everywhere:
         own = [_cell_near(feature, domain) for feature, domain in zip(space.features, self.domains, strict=True)]
         return tuple(own)
 
-    @cached_property
-    def inside(self) -> Cells:
-        """A point of the domains, near 0, that satisfies the constraints; InputError if there is none."""
-        if self.allowed(self.near):
+    def _inside(self, domains: Sequence[Domain]) -> Cells:
+        """Return a point of domains, near 0, that satisfies the constraints; InputError if there is none."""
+        if self.allowed(self.near) and all(c in domain for c, domain in zip(self.near, domains, strict=True)):
             return self.near
-        answer = SumOracle(Trees(self.context.cells, 1).forest()).reach([NOTHING], self.domains, None, self.near)
+        answer = SumOracle(Trees(self.context.cells, 1).forest()).reach([NOTHING], domains, None, self.near)
         if not isinstance(answer, Refuted):
             raise InputError(f"No input satisfies the conditions{self.under} together with the constraints.")
         return answer.witness
 
-    def meant(self, features: Iterable[int] = ()) -> Meant:
-        """Return these inputs, or pairs of them that differ in some features alone, for a certificate."""
-        return Meant(self.context, self.domains, self.row(self.inside), tuple(features))
+    def meant(self, features: Iterable[int] = (), *, growing: bool = False) -> Meant:
+        """Return these inputs, or pairs of them that differ in some features alone, for a certificate.
+
+        If the features are `growing`, they are not missing.
+        """
+        chosen, domains = tuple(features), list(self.domains)
+        for f in chosen if growing else ():
+            feature = self.context.space.features[f]
+            assert isinstance(feature, NumericFeature)
+            gap = feature.missing_cell
+            if gap is not None and self.context.cells.ordered[f]:  # a domain of ordered cells has no holes
+                below = frozenset(c for c in domains[f] if c < gap)
+                above = frozenset(domains[f]) - below - {gap}
+                domains[f] = as_domain(max(below, above, key=len), True)
+            elif gap is not None:
+                domains[f] = frozenset(domains[f]) - {gap}
+        return Meant(self.context, self.domains, self.row(self._inside(domains)), chosen, growing)
 
     @cached_property
     def _zero(self) -> Rows:

@@ -260,4 +260,4 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
 
 
 def _certify(part: Everywhere, score: Score, f: int, sign: int, timeout: float | None) -> Certificate:
-    return certify_pair(part.meant([f]), score.index, sign, score.slack, deadline_after(timeout))
+    return certify_pair(part.meant([f], growing=True), score.index, sign, score.slack, deadline_after(timeout))
