@@ -37,6 +37,7 @@ except ImportError as error:
 HOST = "127.0.0.1"
 LONGEST = 4_000_000  # bytes of a request
 _MOST_EVENTS = 2000  # that wait for a client that does not read
+_MOST_CONNECTIONS = 256
 _BEAT = 10.0  # seconds between signs of life, by which a closed tab is noticed
 _CLIENT = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 _TYPES = {
@@ -131,7 +132,12 @@ class Server:
         self._origins = {f"http://{host}" for host in self._hosts}
         self._outboxes: set[Outbox] = set()
         config = uvicorn.Config(
-            self._app(), log_level="critical", timeout_graceful_shutdown=2, lifespan="off", server_header=False
+            self._app(),
+            log_level="critical",
+            timeout_graceful_shutdown=2,
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
         )
         self._uvicorn = _Uvicorn(config, self._end_streams)
 
