@@ -249,10 +249,12 @@ def test_all_reasons_relevance_attribution_and_robustness(visit, iris_url, flowe
 
 def test_two_rows_and_two_models_are_compared(visit, iris_url, flowers):
     X, models, _ = flowers
-    page = visit(f"{iris_url}#row={ROW}&tab=compare")
-    page.get_by_label(f"Compare row {ROW} with row").fill("3")
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.wait_for_selector(".lead:has-text('is enough to get setosa')")
+    page = visit(f"{iris_url}#row=3")
+    heading(page, "setosa")
+    page.goto(f"{iris_url}#row={ROW}&tab=compare")
+    page.wait_for_selector(".lead:has-text('is enough to get setosa')")  # with the row before, unless another is chosen
+    assert page.get_by_label(f"Compare row {ROW} with row").input_value() == "3"
+    assert page.locator(".line.item[aria-selected=true]").is_visible()
     taken = [each.inner_text() for each in page.locator("tr.differs th").all()]
     row = X.iloc[[ROW]].copy()
     for name in taken:

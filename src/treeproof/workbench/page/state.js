@@ -22,7 +22,7 @@ const FRESH = {
   verdict: null,
   sizes: null,
   limits: { fixed: [], directions: {}, target: null, count: 3 }, // of the changes that are sought
-  against: { kind: "row", row: null, values: null }, // what is compared with
+  against: { kind: "row", row: null, values: null, chosen: false }, // what is compared with; unless chosen, the row before this one
   panels: {}, // channel -> {key, answer, part, error, stopped}
   wrong: null, // a sentence: what went wrong last
 };
@@ -207,6 +207,8 @@ export function makeWorkbench(transport, options, redraw) {
     const values = row.values.map((value, i) => (i in edits ? edits[i] : value));
     const same = sameValues(values, row.values);
     const prediction = isRefused(row) && same ? { label: row.label, scores: null, refused: row.refused, values } : null;
+    if (!state.against.chosen && state.row !== null && state.row.index !== row.index)
+      state.against = { ...state.against, row: state.row.index, values: state.row.values };
     set({ row, values, tab, near, prediction, reason: null, verdict: null, sizes: null, held: [], intervals: {}, mode: "found", wrong: null });
     if (prediction === null) {
       predict();
@@ -367,7 +369,7 @@ export function makeWorkbench(transport, options, redraw) {
       if (against.kind === "row" && against.row !== null && against.row !== undefined) {
         try {
           const row = (await ask("other row", "rows", { indices: [against.row] })).rows[0];
-          set({ against: { kind: "row", row: row.index, values: row.values } });
+          set({ against: { kind: "row", row: row.index, values: row.values, chosen: true } });
         } catch (error) {
           if (!(error instanceof Cancelled)) set({ panels: { ...state.panels, compare: { key: "", error: error.message } } });
           return;
