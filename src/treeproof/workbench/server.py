@@ -143,7 +143,6 @@ class Server:
 
     def run(self, opened: Callable[[], None] = lambda: None) -> None:
         """Serve until Ctrl-C or `stop`; call `opened` when requests are taken."""
-        self._socket.listen()  # from here on, whoever connects is answered
         opened()
         try:
             self._uvicorn.run(sockets=[self._socket])
@@ -259,6 +258,7 @@ def _bind(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # whoever connects from now on is answered when the server runs
     except OSError as error:
         found.close()
         raise InputError(
