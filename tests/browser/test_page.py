@@ -422,7 +422,7 @@ def test_everybody_can_use_it(visit, iris_url):
     assert complaints(page, "html") == []
     for tab in ("What would change it", "All reasons", "Compare", "Take away"):
         page.get_by_role("tab", name=tab).click()
-        page.wait_for_function("!document.querySelector('.waiting')")
+        page.locator(".waiting").first.wait_for(state="detached")
         assert complaints(page, ".panel") == [], tab
 
 
