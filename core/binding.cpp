@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -60,6 +61,12 @@ struct TooDeepError : std::invalid_argument {
                               ". Got a deeper one.") {}
 };
 
+// Remembers about which instance its prices are; none if it was asked about several.
+struct Worker : Searcher {
+  using Searcher::Searcher;
+  std::vector<Cell> instance;
+};
+
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
  public:
@@ -74,33 +81,35 @@ class Core {
   }
 
   // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads. If it is to
-  // `remember`, prices stay those of the last call.
-  auto borrow(bool remember = false) {
-    std::unique_ptr<Searcher> searcher;
+  // `remember`, prices stay those of the last call; if that was about this very `instance`, too.
+  auto borrow(bool remember = false, const std::vector<Cell>& instance = {}) {
+    std::unique_ptr<Worker> worker;
     {
       const std::lock_guard lock(mutex_);
+      auto chosen = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const auto& idle) { return !instance.empty() && idle->instance == instance; });
+      remember = remember || chosen != idle_.end();
       if (!idle_.empty()) {
-        searcher = std::move(idle_.back());
+        if (chosen != idle_.end()) std::swap(*chosen, idle_.back());
+        worker = std::move(idle_.back());
         idle_.pop_back();
       }
     }
-    if (searcher) {
-      if (!remember) searcher->forget();
-    } else {
-      searcher = std::make_unique<Searcher>(forest_, table_.get());
-    }
-    const auto give_back = [this](Searcher* used) {
+    if (!worker) worker = std::make_unique<Worker>(forest_, table_.get());
+    if (!remember) worker->forget();
+    worker->instance = instance;
+    const auto give_back = [this](Worker* used) {
       const std::lock_guard lock(mutex_);
       idle_.emplace_back(used);
     };
-    return std::unique_ptr<Searcher, decltype(give_back)>(searcher.release(), give_back);
+    return std::unique_ptr<Worker, decltype(give_back)>(worker.release(), give_back);
   }
 
  private:
   Forest forest_;
   const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Searcher>> idle_;
+  std::vector<std::unique_ptr<Worker>> idle_;
 };
 
 std::unique_ptr<Core> make_forest(
@@ -330,6 +339,7 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
+    searcher->instance = point;  // its prices are worth keeping when the features are widened
     found = delete_features(*searcher, forest, point, {ClaimKind::stays, label}, freed, order, start,
                             [&] { return stopper(); });
   }
@@ -368,7 +378,7 @@ Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>&
   Inflation found;
   {
     nb::gil_scoped_release release;
-    const auto searcher = core.borrow();
+    const auto searcher = core.borrow(false, point);
     found =
         inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
   }

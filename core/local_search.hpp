@@ -26,6 +26,9 @@ class LocalSearch {
   // reached. With thousands of features a step takes milliseconds.
   std::int64_t run(std::int64_t target, int patience, const Poll& must_stop);
 
+  // Whether the last search was told to stop.
+  bool stopped() const { return stopped_; }
+
   // Put the current point's cells into `point`.
   void place(std::vector<Cell>& point) const;
 
@@ -56,6 +59,7 @@ class LocalSearch {
   std::vector<std::int64_t> gain_;  // per position of every ordered feature: differences of gains
   std::vector<std::int64_t> missing_gain_;  // per gapped feature: what missing values add
   std::vector<int> tabu_until_;
+  bool stopped_ = false;
 };
 
 }  // namespace treeproof

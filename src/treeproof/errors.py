@@ -11,6 +11,7 @@
     ├── UnsafeFileError       (ValueError)   a file that could run code when it is read
     ├── UnsupportedQueryError (ValueError)   the chosen oracle does not take this question
     ├── MissingExtraError     (ImportError)  an optional dependency is not installed
+    ├── LostWorkerError       (RuntimeError) a worker process was killed, again and again
     └── InternalError         (RuntimeError) a self-check failed: a bug in treeproof, nothing was returned
 
 A deadline is not an error: it is a status of the result. Neither is `Cancelled`, which somebody asked for: like
@@ -68,6 +69,14 @@ class UnsupportedQueryError(TreeproofError, ValueError):
 
 class MissingExtraError(TreeproofError, ImportError):
     """A required optional dependency is not installed."""
+
+
+class LostWorkerError(TreeproofError, RuntimeError):
+    """Worker processes were killed from outside, for example because memory ran out; `row` is the first one lost."""
+
+    def __init__(self, message: str, *, row: Any = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class Cancelled(BaseException):

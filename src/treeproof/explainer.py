@@ -26,7 +26,7 @@ from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context, Instance, Order, form_of, seconds_after
+from treeproof.query.context import Context, Instance, Order, check_timeout, form_of, seconds_after
 from treeproof.query.oracle import Cancel
 from treeproof.query.units import Group, Units, read_groups
 from treeproof.questions import (
@@ -52,7 +52,7 @@ from treeproof.questions import (
 from treeproof.questions.abductive import Abductive, Inflate
 from treeproof.questions.attribution import Attribution
 from treeproof.questions.audit import Audit
-from treeproof.questions.batch import Batch, BatchKind
+from treeproof.questions.batch import BatchKind, Question
 from treeproof.questions.budget import Budget, Profile
 from treeproof.questions.contrastive import Contrastive, Contrastives, Distance
 from treeproof.questions.costs import make_costs
@@ -61,6 +61,7 @@ from treeproof.questions.effect import Effect, Independence
 from treeproof.questions.enumerate import Enumeration, ExplanationKind, enumerate_all
 from treeproof.questions.extremes import Extremes
 from treeproof.questions.holds import Verdict
+from treeproof.questions.memory import Memory, once
 from treeproof.questions.monotone import Monotone, Monotonicity
 from treeproof.questions.most_general import MostGeneral
 from treeproof.questions.moves import make_moves
@@ -410,8 +411,12 @@ class Explainer:
                 inflate=None if isinstance(inflate, bool) else inflate,
             )
 
-            def reach(instance: Instance, cancel: Cancel | None = None) -> Abductive:
-                return budget.reach_far(context, wanted, order, bool(inflate), instance, timeout, cancel)
+            def reach(instance: Instance, cancel: Cancel | None = None, memory: Memory[Any] | None = None) -> Abductive:
+                return once(
+                    memory,
+                    instance,
+                    lambda: budget.reach_far(context, wanted, order, bool(inflate), instance, timeout, cancel),
+                )
 
             return reach
         plan = abductive.make_plan(
@@ -419,10 +424,10 @@ class Explainer:
         )
         ball = self._ball(within, scale)
 
-        def explain(instance: Instance, cancel: Cancel | None = None) -> Abductive:
+        def explain(instance: Instance, cancel: Cancel | None = None, memory: Memory[Any] | None = None) -> Abductive:
             start = time.monotonic()
             nearby = context.near(instance, ball)
-            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel)
+            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel, memory)
 
         return explain
 
@@ -477,19 +482,25 @@ class Explainer:
         timeout: float | None = None,
         on_error: Literal["raise", "return"] = "raise",
         **options: Any,
-    ) -> Batch:
-        """Return the explanation of every row, in the order of the rows; the same for any number of jobs.
+    ) -> Any:
+        """Return the explanation of every row, in the order of the rows; the same for any number and kind of workers.
 
-        It is a sequence with ``to_frame()`` and ``plot()``; each result knows the label of its row, as ``row``.
+        It is a `Batch`, a sequence with ``to_frame()``, ``to_arrow()`` and ``plot()``; each result knows the label of
+        its row, as ``row``. Rows in the same cells, which the forest cannot tell apart, share a search. See
+        ``docs/scale.md`` for tables that do not fit into memory.
 
         Parameters
         ----------
         X
-            Rows, as the model takes them.
+            Rows, as the model takes them; also a table of Arrow, which is read as the frame of pandas that it becomes.
+            For an iterator of tables, a `Batch` for each comes out, one after the other. For a DataFrame of Dask, the
+            result is one, with the columns of ``Batch.to_arrow()``, computed where its partitions are.
         kind
             ``"abductive"``: why? ``"contrastive"``: what would change it?
         n_jobs
-            Number of threads, as in scikit-learn: ``None`` is one, ``-1`` one for each core. The native oracle works
+            Number of workers, as in scikit-learn: ``None`` is one, ``-1`` one for each core. They are threads, unless
+            ``joblib.parallel_config`` says otherwise: processes (``"loky"``), ``"dask"`` or ``"ray"``, to which the
+            explainer travels once each. What comes back from there has no ``certificate()``. The native oracle works
             outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
@@ -508,24 +519,21 @@ class Explainer:
         >>> [len(why.features) for why in tp.Explainer(forest).batch([patient, [0, 1, 0, 80]], n_jobs=2)]
         [2, 1]
         """
+        require_one_of("on_error", on_error, ("raise", "return"))
+        question = Question(self, kind, timeout, options)
+        return batch.explain(question, X, n_jobs=n_jobs, progress=progress, on_error=on_error)
+
+    def _asked(self, kind: BatchKind, timeout: float | None, options: Mapping[str, Any]) -> Callable[..., Result]:
+        """Return the function that answers a question of `batch` about one row; InputError if options do not fit."""
         require_one_of("kind", kind, ("abductive", "contrastive"))
+        check_timeout(timeout)
         make: Callable[..., Callable[..., Result]] = self._why if kind == "abductive" else self._what_if
         known = inspect.signature(make).parameters
         for option in options:
             if option not in known:
                 near = did_you_mean(option, known)
                 raise InputError(f"An option of this batch must be one of {kind}'s. Got {option!r}.{near}")
-        explain = make(**options, timeout=timeout)
-        return batch.explain_rows(
-            self._context,
-            X,
-            explain,
-            kind=kind,
-            n_jobs=n_jobs,
-            progress=progress,
-            timeout=timeout,
-            on_error=on_error,
-        )
+        return make(**options, timeout=timeout)
 
     @counted("explaining")
     def contrastive(
@@ -632,7 +640,7 @@ class Explainer:
         costs = make_costs(context, minimum, cost, preferred)
         context.label_of(target)
 
-        def explain(instance: Instance, cancel: Cancel | None = None) -> Contrastive:
+        def find(instance: Instance, cancel: Cancel | None) -> Contrastive:
             start = time.monotonic()
             moves = make_moves(
                 context,
@@ -646,6 +654,9 @@ class Explainer:
             ordering = context.order(order, preferred, moves.instance)
             left = seconds_after(timeout, start)
             return contrastive.find_change(context, moves, target, ordering, distance, left, costs, cancel)
+
+        def explain(instance: Instance, cancel: Cancel | None = None, memory: Memory[Any] | None = None) -> Contrastive:
+            return once(memory, instance, lambda: find(instance, cancel))
 
         return explain
 

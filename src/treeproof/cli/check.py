@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from treeproof import checker
 from treeproof.checker import CheckError
 from treeproof.cli import codes
-from treeproof.cli.options import add_output, add_trust, section
+from treeproof.cli.options import add_output, add_trust, count, section
 from treeproof.cli.output import check_writable
 from treeproof.cli.table import read_table
 from treeproof.cli.terminal import complain, say, say_card, terminal
@@ -32,7 +33,10 @@ treeproof check --copy checker.py
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument(
-        "certificate", metavar="CERTIFICATE", nargs="?", help="file written by --certificate (.json, may be compressed)"
+        "certificate",
+        metavar="CERTIFICATE",
+        nargs="?",
+        help="file written by --certificate (.json, or .jsonl for many rows; may be compressed)",
     )
     parser.add_argument(
         "model",
@@ -80,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "The row that it must be about needs a table and its number: check CERTIFICATE MODEL DATA --row N."
         )
+    if args.certificate.endswith((".jsonl", ".jsonl.gz")):
+        return _check_lines(args)
     other = args.data if args.row is None else None
     if other is not None and Path(other).suffix.lower() in (".csv", ".gz", ".tsv", ".parquet", ".feather"):
         raise InputError(f"A table needs the number of a row: check CERTIFICATE MODEL {other} --row N.")
@@ -108,6 +114,34 @@ def run(args: argparse.Namespace) -> int:
         else:
             lines = [Line(role, text) for role, text in checked.lines]
             say_card(console, [(line, "  " if line.is_item else "") for line in lines])
+    return codes.DONE
+
+
+def _check_lines(args: argparse.Namespace) -> int:
+    """Check the certificates of the rows of a table, one on each line, until one is rejected."""
+    model = checker.Model(model_text(args.model, args.trust))
+    accepted = without = 0
+    opened = gzip.open if args.certificate.endswith(".gz") else open
+    with opened(args.certificate, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = "?"
+            try:
+                found = checker.parse(line)
+                row, certificate = found["row"], found["certificate"]
+                if certificate is None or set(certificate) == {"error"}:
+                    without += 1
+                    continue
+                checker.check(certificate, model, budget=args.budget)
+            except (CheckError, KeyError, TypeError, ValueError, RecursionError) as error:
+                if args.json:
+                    say(json.dumps({"accepted": False, "row": row, "reason": str(error)}))
+                complain(f"row {row}: rejected: {error}")
+                return codes.REJECTED
+            accepted += 1
+    if args.json:
+        say(json.dumps({"accepted": accepted, "without": without}))
+    elif not args.quiet:
+        say(f"Checked: {count(accepted, 'row')}" + (f"; {without} have no certificate" if without else ""))
     return codes.DONE
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from treeproof.cli import codes
+from treeproof.cli import codes, scale
 from treeproof.cli.options import (
     about,
     add_at_most,
@@ -39,6 +39,7 @@ treeproof explain model.json data.csv --row 7 --radius 0.25
 treeproof explain model.json data.csv --row 7 --at-most 5
 treeproof explain model.json data.csv --row 7 --kind contrastive --target yes
 treeproof explain model.json data.csv --where "age > 30" --out result.csv
+treeproof explain model.json table.parquet --all --out results --jobs -1
 """
 
 
@@ -78,12 +79,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="check every answer with the independent checker"
     )
     add_certificate(parser, "each row's certificate (row-7-why.json or row-7-change.json)")
-    add_search(parser, out=OUT_HELP)
+    folder = "with --all, a folder DIR: Parquet files, and DATA may be Parquet, or a folder of such, of any size"
+    add_search(parser, out=f"{OUT_HELP}; or, {folder}")
+    scale.add_arguments(section(parser, "search"), section(parser, "rows"))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain the chosen rows one by one."""
+    """Explain the chosen rows one by one, or a whole table into a folder."""
     options = _options(args)
+    if scale.is_wanted(args):
+        return scale.run(args, options)
     if args.out:
         check_out(args.out)
     make_folder(args.certificate)

@@ -43,18 +43,21 @@ class Table:
     header: list[str]
     rows: list[list[str]]
 
-    def row(self, index: int, columns: tuple[Column, ...]) -> list[Any]:
-        """Return row `index` (from 0) as the model expects it: columns matched by name, numbers parsed."""
+    def row(self, index: int, columns: tuple[Column, ...], named: int | None = None) -> list[Any]:
+        """Return row `index` (from 0) as the model expects it: columns matched by name, numbers parsed.
+
+        An error names the row by its number, or by `named` if the table is a part of a file.
+        """
         self.check(index)
         cells = self.rows[index]
         return [
-            self._value(cells[place], column, index)
-            for place, column in zip(self._places(columns), columns, strict=True)
+            self._value(cells[place], column, index if named is None else named)
+            for place, column in zip(self.places(columns), columns, strict=True)
         ]
 
     def texts(self, names: Sequence[str]) -> list[list[str]]:
         """Return the cells of all rows in these columns, as they are."""
-        places = self._places(tuple(Column(name) for name in names))
+        places = self.places(tuple(Column(name) for name in names))
         return [[cells[place] for place in places] for cells in self.rows]
 
     def kinds(self, columns: tuple[Column, ...]) -> dict[str, NumericKind]:
@@ -63,7 +66,7 @@ class Table:
         "integer" is as `are_whole` says; "binary" are True and False; "real": some number is a fraction.
         """
         found: dict[str, NumericKind] = {}
-        for place, column in zip(self._places(columns), columns, strict=True):
+        for place, column in zip(self.places(columns), columns, strict=True):
             cells = {row[place] for row in self.rows}
             given = [cell for cell in cells if not is_empty(cell)]
             if column.categories is not None or column.date or not given:
@@ -84,7 +87,8 @@ class Table:
                 f"from 0. Got {index}."
             )
 
-    def _places(self, columns: tuple[Column, ...]) -> list[int]:
+    def places(self, columns: tuple[Column, ...]) -> list[int]:
+        """Return where the model's columns are in the header; InputError if one is not."""
         names = [column.name for column in columns]
         header = as_wanted(self.header, names)
         if set(names) <= set(header):

@@ -145,6 +145,18 @@ class Origin:
     form: Form
 
 
+def from_arrow(X: Any) -> Any:
+    """Return a table or a record batch of Arrow as the frame of pandas that it becomes there; anything else as it is.
+
+    >>> from_arrow([[1, 2]])
+    [[1, 2]]
+    """
+    if type(X).__module__.partition(".")[0] != "pyarrow" or not hasattr(X, "to_pandas"):
+        return X
+    pandas()  # says how to get it
+    return X.to_pandas()
+
+
 def row_labels(X: Any) -> Any:
     """Return the labels of a table's rows, a pandas index; None if it has none.
 

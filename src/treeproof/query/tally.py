@@ -43,5 +43,12 @@ class Statistics:
         """Return the statistics of a search that asked so much."""
         return Statistics(oracle, seconds, *_counts_of(tally))
 
+    def tally(self) -> Tally:
+        """Return a tally that goes on counting from here."""
+        tally = Tally()
+        for field in fields(self)[2:]:
+            setattr(tally, field.name, getattr(self, field.name))
+        return tally
+
 
 _counts_of = attrgetter(*(field.name for field in fields(Statistics)[2:]))  # what a Tally has under the same names

@@ -22,6 +22,7 @@ from treeproof.query.oracle import Cancel, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.costs import FeatureCosts, make_costs
+from treeproof.questions.memory import Memory
 from treeproof.questions.result import (
     Line,
     Result,
@@ -373,18 +374,23 @@ def make_plan(
 
 
 def explain(
-    context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None = None
+    context: Context,
+    instance: Instance,
+    plan: Plan,
+    timeout: float | None,
+    cancel: Cancel | None = None,
+    memory: Memory[Search] | None = None,
 ) -> Abductive:
     """Return features that force the prediction, as planned; with a verified oracle, once their certificate is checked.
 
     Then the single answers behind them need not be checked, except for a minimum: a bound at the deadline has no
-    certificate.
+    certificate. With a `memory`, of the same context and plan, rows in the same cells share a search.
     """
     oracle = context.oracle
     if not isinstance(oracle, VerifiedOracle):
-        return _explain(context, instance, plan, timeout, cancel)
+        return _explain(context, instance, plan, timeout, cancel, memory)
     return checked(
-        oracle, _explain(oracle.unchecked if plan.costs is None else context, instance, plan, timeout, cancel)
+        oracle, _explain(oracle.unchecked if plan.costs is None else context, instance, plan, timeout, cancel, memory)
     )
 
 
@@ -406,43 +412,81 @@ def in_ranges(found: Abductive, timeout: float | None = None) -> Abductive:
     return wide if wide.decided else found
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search found. It saw the cells of a row, and those that free features may take, not the row's values."""
+
+    found: Sufficient
+    order: list[int]
+    stats: Statistics
+    widened: Widened | None
+    cheapest: Cheapest[Refuted] | None
+    bound: Fraction | None
+    late: bool
+
+    @property
+    def decided(self) -> bool:
+        """Whether no deadline cut it short, so that another one would find the same."""
+        cheapest = self.bound is None or self.found.status == "minimum"
+        widest = self.widened is None or self.widened.widest
+        return not self.late and self.found.status != "sound" and cheapest and widest
+
+
 def _explain(
-    context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None
+    context: Context,
+    instance: Instance,
+    plan: Plan,
+    timeout: float | None,
+    cancel: Cancel | None,
+    memory: Memory[Search] | None,
 ) -> Abductive:
     start = time.perf_counter()
+    key = instance.point, instance.free
+    search = None if memory is None else memory.get(key)
+    if search is None:
+        search = _search(context, instance, plan, timeout, cancel)
+        if memory is not None and search.decided:
+            memory.put(key, search)
+    else:
+        search = replace(search, stats=replace(search.stats, seconds=time.perf_counter() - start))
+    return _made(context, instance, plan, search)
+
+
+def _search(context: Context, instance: Instance, plan: Plan, timeout: float | None, cancel: Cancel | None) -> Search:
+    start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout, cancel)
-    proved = None
+    cheapest = bound = None
     orders = plan.orders(instance)
     first = next(orders)
     if plan.costs is None:
         found = shortest_abductive(cache, first, orders)
     else:
         minimum = minimum_abductive(cache, first, plan.costs.units)
-        found, proved = (
-            minimum.found,
-            Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others)),
-        )
-
-    def made(stats: Statistics, widened: Widened | None) -> Abductive:
-        later = widen if widened is None else None
-        result = make_abductive(context, instance, None, found, stats, widened, proved, later)
-        if plan.costs is None:
-            return result
-        cost = plan.costs.total(context.units.touched(result.features))
-        return replace(result, cost=cost, lower_bound=minimum.bound * plan.costs.unit)
-
-    def widen(timeout: float | None) -> Abductive:
-        start = time.perf_counter() - stats.seconds
-        cache = context.cache(instance, Stays(instance.label), timeout)
-        cache.tally = tally
-        widened = widen_values(cache, found.features, first)
-        return made(context.statistics(cache, start), widened)
-
+        found, bound = minimum.found, minimum.bound * plan.costs.unit
+        cheapest = Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others))
     widened = widen_values(cache, found.features, first) if plan.inflate else None
     if plan.inflate == "unions" and widened is not None:
         widened = unite(cache, widened, [unit for unit in first if unit in found.features])
-    stats, tally = context.statistics(cache, start), cache.tally
-    return made(stats, widened)
+    late = cache.deadline is not None and time.monotonic() >= cache.deadline
+    return Search(found, first, context.statistics(cache, start), widened, cheapest, bound, late)
+
+
+def _made(context: Context, instance: Instance, plan: Plan, search: Search) -> Abductive:
+    """Return what a search found, for a row with the cells that it saw."""
+
+    def widen(timeout: float | None) -> Abductive:
+        start = time.perf_counter() - search.stats.seconds
+        cache = context.cache(instance, Stays(instance.label), timeout)
+        cache.tally = search.stats.tally()
+        widened = widen_values(cache, search.found.features, search.order)
+        return _made(context, instance, plan, replace(search, widened=widened, stats=context.statistics(cache, start)))
+
+    later = widen if search.widened is None else None
+    result = make_abductive(context, instance, None, search.found, search.stats, search.widened, search.cheapest, later)
+    if plan.costs is None:
+        return result
+    cost = plan.costs.total(context.units.touched(result.features))
+    return replace(result, cost=cost, lower_bound=search.bound)
 
 
 def make_abductive(

@@ -1,23 +1,34 @@
-"""One question about every row of a table, in threads: the results, in order, as one."""
+"""One question about every row of a table, by many workers: the results, in order, as one."""
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import logging
+import pickle
+import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, overload
 
+import numpy as np
+import numpy.typing as npt
+
 from treeproof.errors import InputError, InternalError, TreeproofError
-from treeproof.model.frames import pandas, plain_name, row_labels
+from treeproof.model.columns import Label
+from treeproof.model.frames import Origin, from_arrow, pandas, plain_name, row_labels
 from treeproof.model.labels import Named, plain_label
 from treeproof.model.rows import as_rows, one_by_one
-from treeproof.query.context import Context, Instance, check_timeout
+from treeproof.query.context import Context
 from treeproof.query.oracle import Cancel
 from treeproof.questions.abductive import Abductive
+from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.contrastive import Contrastive
-from treeproof.questions.parallel import run_parallel
+from treeproof.questions.memory import Memory
+from treeproof.questions.parallel import run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
 from treeproof.space.wording import show_class
 
@@ -51,6 +62,8 @@ class Batch(Result, Sequence[Any]):
     results: tuple[Any, ...]
     kind: BatchKind = "abductive"
     index: Any = field(default=None)
+    _scores: tuple[float | None, ...] = field(default=(), repr=False)
+    _labels: tuple[Label, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.results)
@@ -61,7 +74,8 @@ class Batch(Result, Sequence[Any]):
     def __getitem__(self, place: slice) -> Batch: ...
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
-            return Batch(self.results[place], self.kind, None if self.index is None else self.index[place])
+            index = None if self.index is None else self.index[place]
+            return replace(self, results=self.results[place], index=index, _scores=self._scores[place])
         return self.results[place]
 
     def __iter__(self) -> Iterator[Any]:
@@ -179,6 +193,29 @@ class Batch(Result, Sequence[Any]):
             columns["error"] = pd.Series(errors, index, dtype=object)
         return pd.concat(columns, axis=1) if len(self) else pd.DataFrame(columns, index=index)
 
+    def to_arrow(self) -> Any:
+        """Return one line for each row as a table of Arrow, whose columns are the same for all rows of a model.
+
+        ``row`` is the row's label, or else its number; ``docs/scale.md`` has the other columns. It can be written as
+        Parquet, and read by pandas, Polars, DuckDB and Spark.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> found = tp.Explainer(forest).batch([patient, [0, 1, 0, 80]]).to_arrow()
+        >>> found.select(["row", "label", "score", "features"]).to_pylist()[1]
+        {'row': 1, 'label': 'No', 'score': 3.0, 'features': ['chest-pain']}
+        """
+        scores = self._scores or (None,) * len(self)
+        labels = self._labels or tuple({result.label: None for result in self.explained})
+        table = as_table(self.results, scores, labels)
+        rows = self.labels
+        whole = all(type(row) is int for row in rows)
+        pa = pyarrow()
+        named = pa.array(rows if whole else map(str, rows), pa.int64() if whole else pa.string())
+        return table.add_column(0, "row", named)
+
     def plot(self, ax: Any = None, *, values: bool = False) -> Any:
         """Draw how many explanations contain each feature, and how long they are; return the axes.
 
@@ -213,53 +250,170 @@ def _names(pd: Any, title: str, labels: Sequence[Any], index: Any) -> dict[str, 
     return {title: pd.Series([None if label is None else str(label) for label in labels], index, dtype=object)}
 
 
-def explain_rows(
-    context: Context,
-    X: Any,
-    explain: Callable[[Instance, Cancel], Any],
-    *,
-    kind: BatchKind,
-    n_jobs: int | None,
-    progress: bool,
-    timeout: float | None,
-    on_error: Literal["raise", "return"],
-) -> Batch:
-    """Return what `explain` returns for every row, in the order of the rows, or the error in its place."""
-    if on_error not in ("raise", "return"):
-        raise InputError(f"The 'on_error' parameter must be 'raise' or 'return'. Got {on_error!r} instead.")
-    rows, origins = _read(context, X, on_error), context.origins(X)
-    check_timeout(timeout)
-    cancel = Cancel()
+class Question:
+    """One question, about any number of rows: all that a worker needs, in this process or, as a pickle, in another.
 
-    def one(i: int) -> Any:
-        try:
+    Rows that cannot be told apart share a search, see `Memory`.
+    """
+
+    def __init__(self, explainer: Any, kind: BatchKind, timeout: float | None, options: dict[str, Any]) -> None:
+        self._asked = explainer, kind, timeout, options
+        self.kind = kind
+        self.context: Context = explainer._context
+        self._explain: Callable[..., Any] = explainer._asked(kind, timeout, options)
+        self._memory = Memory[Any]()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Question, self._asked
+
+    @cached_property
+    def packed(self) -> tuple[str, npt.NDArray[np.uint8]]:
+        """The question as bytes, and their fingerprint. An array: joblib's backends hand it to each worker once."""
+        content = pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL)
+        return hashlib.blake2b(content, digest_size=16).hexdigest(), np.frombuffer(content, dtype=np.uint8)
+
+    def answer(self, first: int, rows: Sequence[Any], origins: Sequence[Origin], cancel: Cancel, raises: bool) -> Chunk:
+        """Return what is found for each row, or its error in its place, and the rows' scores.
+
+        `first` is the number of the first row.
+        """
+        results = []
+        for i, (row, origin) in enumerate(zip(rows, origins, strict=True), start=first):
             try:
-                row = rows[i]
                 if isinstance(row, InputError):
                     raise row
-                return explain(context.locate(row, origins[i]), cancel)
-            except InputError as error:
-                error.row = i if origins[i].name is None else origins[i].name
-                raise
-        except TreeproofError as error:
-            if on_error == "raise":
-                raise
-            return error
+                results.append(self._explain(self.context.locate(row, origin), cancel, self._memory))
+            except TreeproofError as error:
+                if isinstance(error, InputError):
+                    error.row = i if origin.name is None else origin.name
+                if raises:
+                    raise
+                results.append(error)
+        return results, self._scores(rows, results)
 
+    def _scores(self, rows: Sequence[Any], results: Sequence[Any]) -> list[float | None]:
+        """Return the sum, in the model's own arithmetic, of the label of each row that was explained."""
+        places = [i for i, result in enumerate(results) if isinstance(result, Result)]
+        scores: list[float | None] = [None] * len(results)
+        if places:
+            forest, number = self.context.forest, {id(label): k for k, label in enumerate(self.context.labels)}
+            sums = forest.add(forest.route(np.array([rows[i] for i in places])))
+            for i, found in zip(places, sums.tolist(), strict=True):
+                scores[i] = found[0] if len(found) == 1 else found[number[id(results[i].label)]]
+        return scores
+
+
+Chunk = tuple[list[Any], list[float | None]]
+Finish = Callable[[Question, list[Any], list[float | None]], Any]
+
+
+def _pairs(question: Question, results: list[Any], scores: list[float | None]) -> list[tuple[Any, float | None]]:
+    return list(zip(results, scores, strict=True))
+
+
+_questions: OrderedDict[str, Question] = OrderedDict()  # of a worker process, those asked last
+_MOST_QUESTIONS = 2
+_reading = threading.Lock()  # a worker of Dask has several threads
+atexit.register(_questions.clear)  # while the core can still free its memory
+
+
+def _answer_elsewhere(
+    name: str, content: Any, first: int, rows: Any, origins: Sequence[Origin], raises: bool, finish: Finish
+) -> Any:
+    question = _unpacked(name, content)
+    return finish(question, *question.answer(first, rows, origins, Cancel(), raises))
+
+
+def _unpacked(name: str, content: Any) -> Question:
+    """Return a question that came as bytes, which are read once in each process."""
+    with _reading:
+        question = _questions.pop(name, None) or pickle.loads(content)
+        _questions[name] = question
+        if len(_questions) > _MOST_QUESTIONS:
+            _questions.popitem(last=False)
+    return question
+
+
+def explain(
+    question: Question, X: Any, *, n_jobs: int | None, progress: bool, on_error: Literal["raise", "return"]
+) -> Any:
+    """Return the answers for the rows of a table; of an iterator of tables, one after the other; of Dask, as Dask."""
+    if isinstance(X, Iterator):
+        return (explain_rows(question, part, n_jobs=n_jobs, progress=progress, on_error=on_error) for part in X)
+    if hasattr(X, "map_partitions") and hasattr(X, "npartitions"):
+        return _explain_partitions(question, X, on_error)
+    return explain_rows(question, X, n_jobs=n_jobs, progress=progress, on_error=on_error)
+
+
+def _explain_partitions(question: Question, X: Any, on_error: Literal["raise", "return"]) -> Any:
+    """Return a frame of Dask with the columns of `Batch.to_arrow` and the index of `X`, made where its parts are."""
+    from dask import delayed
+
+    name, content = question.packed
+    meta = _as_partition(schema(question.context.labels).empty_table(), X._meta.index)
+    # Delayed, so that it is one node of the graph, and not a part of every task.
+    sent = delayed(content, name=f"treeproof-{name}", pure=True)
+    return X.map_partitions(_explain_partition, name, sent, on_error, meta=meta, enforce_metadata=False)
+
+
+def _explain_partition(part: Any, name: str, content: Any, on_error: Literal["raise", "return"]) -> Any:
+    found = explain_rows(_unpacked(name, content), part, n_jobs=1, progress=False, on_error=on_error)
+    return _as_partition(found.to_arrow().drop_columns("row"), part.index)
+
+
+def _as_partition(table: Any, index: Any) -> Any:
+    """Return a table of Arrow as a frame of pandas with Arrow's types, so that empty parts have the same ones."""
+    frame = table.to_pandas(types_mapper=pandas().ArrowDtype)
+    frame.index = index
+    return frame
+
+
+def explain_rows(
+    question: Question, X: Any, *, n_jobs: int | None, progress: bool, on_error: Literal["raise", "return"]
+) -> Batch:
+    """Return the answer for every row, in the order of the rows, or the error in its place."""
+    context, X = question.context, from_arrow(X)
+    rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
-    results = run_parallel(
-        one, range(len(rows)), n_jobs=n_jobs, progress="explaining" if progress else None, cancel=cancel.set
-    )
+    chunks = answers(question, rows, origins, n_jobs=n_jobs, on_error=on_error)
+    found = track((pair for chunk in chunks for pair in chunk), len(rows), "explaining" if progress else None)
+    results, scores = zip(*found, strict=True) if len(rows) else ((), ())
     failed = sum(isinstance(result, TreeproofError) for result in results)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
-    return Batch(tuple(results), kind, row_labels(X))
+    return Batch(results, question.kind, row_labels(X), scores, tuple(context.labels))
 
 
-def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Sequence[Any]:
+def answers(
+    question: Question,
+    rows: Any,
+    origins: Sequence[Origin],
+    *,
+    n_jobs: int | None,
+    on_error: Literal["raise", "return"],
+    finish: Finish = _pairs,
+) -> Iterator[Any]:
+    """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers.
+
+    `finish` makes what is yielded of a chunk's results and scores, also there; by default, pairs of them.
+    """
+    cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
+
+    def here(first: int, some: Sequence[Any], of: Sequence[Origin]) -> Any:
+        return finish(question, *question.answer(first, some, of, cancel, raises))
+
+    def part(begin: int, end: int) -> tuple[Any, ...]:
+        some = begin, rows[begin:end], origins[begin:end]
+        return some if shared else (*question.packed, *some, raises, finish)
+
+    work = here if shared else _answer_elsewhere
+    return run_chunks(work, part, len(rows), n_jobs=n_jobs, shared=shared, cancel=cancel.set)
+
+
+def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Any:
     """Return the rows as numbers; an error in the place of one that cannot be read, unless it is raised."""
     columns, floats = context.forest.columns, context.forest.floats
     try:
-        return list(as_rows(X, columns, floats))
+        return as_rows(X, columns, floats)
     except InputError:
         rows = one_by_one(X, columns, floats)
         failure = next(((i, row) for i, row in enumerate(rows) if isinstance(row, InputError)), None)

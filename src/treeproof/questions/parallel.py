@@ -1,24 +1,31 @@
-"""Many independent tasks in threads: results in order, a progress bar, and a prompt stop on Ctrl-C.
+"""Many independent tasks on joblib's active backend: results in order, a progress bar, and a prompt stop on Ctrl-C.
 
-By hand, so that `cancel` runs between Ctrl-C and the wait for running searches; joblib's `Parallel` has no such hook.
+Threads are the default: the core works outside Python's lock, and they share the explainer. Tasks go out in chunks
+that take about a fifth of a second each, as measured on the way, so that what it costs to hand one over does not count
+and no worker is left with a long one at the end.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from contextvars import copy_context
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import Cancelled, InputError, LostWorkerError
+from treeproof.query.oracle import expired
 from treeproof.questions.waiting import waiting
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+SECONDS = 0.2  # that a chunk should take
 
 
 def run_parallel(
@@ -37,49 +44,169 @@ def run_parallel(
     >>> run_parallel(abs, [-2, 1, -3], n_jobs=2)
     [2, 1, 3]
     """
-    threads = count_jobs(n_jobs)
-    if threads == 1 or len(tasks) < 2:
-        return list(track(map(function, tasks), len(tasks), progress))
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            return list(
-                track(
-                    _results([pool.submit(copy_context().run, function, task) for task in tasks]), len(tasks), progress
-                )
-            )
-        except BaseException:
-            cancel()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+    def some(begin: int, end: int) -> list[Result]:
+        return [function(task) for task in tasks[begin:end]]
+
+    found = run_chunks(some, lambda *ends: ends, len(tasks), n_jobs=n_jobs, shared=True, cancel=cancel)
+    return list(track((result for chunk in found for result in chunk), len(tasks), progress))
 
 
-def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
-    """Yield the results in order, waking up several times a second.
+def run_chunks(
+    work: Callable[..., Result],
+    part: Callable[[int, int], tuple[Any, ...]],
+    n: int,
+    *,
+    n_jobs: int | None,
+    shared: bool,
+    cancel: Callable[[], None] = lambda: None,
+) -> Iterator[Result]:
+    """Yield ``work(*part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
 
-    After z3 had run in the process, a wait without timeout no longer noticed Ctrl-C, perhaps because system calls are
-    then resumed after a signal.
+    With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them.
+    When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that fails.
     """
-    for future in futures:
-        while not wait([future], timeout=0.1).done:
-            pass
-        yield future.result()
+    jobs = count_jobs(n_jobs)
+    task: Callable[..., Result | Cancelled] = _in_this_context(work) if shared else work
+    done = lost = 0
+    while done < n:
+        begun, pace = done, _Pace(done, n, jobs)
+        with closing(_outputs(task, part, pace, n_jobs, shared)) as outputs:
+            try:
+                for (begin, end), (seconds, result) in outputs:
+                    if isinstance(result, Cancelled):
+                        raise result
+                    expired(None)  # of a question that runs in other processes, we are what can be cancelled
+                    pace.learn(end - begin, seconds)
+                    done = end
+                    yield result
+            except BaseException as error:
+                if type(error).__name__ not in _LOST:
+                    cancel()
+                    raise
+                lost += 1
+                if done == begun and lost > 1:
+                    raise LostWorkerError(
+                        f"A worker process was killed while it explained row {done}, or one of the next few, for the "
+                        "second time; perhaps there is too little memory. Use fewer workers or a timeout.",
+                        row=done,
+                    ) from error
+
+
+# What loky, Dask and Ray raise when a worker is gone; Dask also if only that one had the question.
+_LOST = {"TerminatedWorkerError", "BrokenProcessPool", "FutureCancelledError", "KilledWorker", "ActorDiedError"}
+
+
+def _outputs(
+    work: Callable[..., Result], part: Callable[[int, int], tuple[Any, ...]], pace: _Pace, n_jobs: Any, shared: bool
+) -> Generator[tuple[tuple[int, int], tuple[float, Result]], None, None]:
+    """Yield chunks in order with their seconds and results."""
+    if count_jobs(n_jobs) == 1 and (shared or shares_memory()):
+        for ends in pace:
+            yield ends, _timed(work, *part(*ends))
+        return
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    streams = shared or backend.supports_return_generator
+    parallel = Parallel(
+        n_jobs=n_jobs,
+        prefer="threads",
+        require="sharedmem" if shared else None,
+        return_as="generator" if streams else "list",
+        batch_size=1,
+    )
+    chunks = iter(pace)
+    while True:
+        sent: list[tuple[int, int]] = []
+
+        def tasks(sent: list[tuple[int, int]]) -> Iterator[Any]:
+            # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
+            for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
+                sent.append(ends)
+                yield delayed(_timed)(work, *part(*ends))
+
+        outputs = parallel(tasks(sent))
+        try:
+            for place, found in enumerate(outputs):
+                yield sent[place], found
+        finally:
+            if streams:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
+                    outputs.close()
+        if streams or not sent:
+            return
+
+
+def _in_this_context(work: Callable[..., Result]) -> Callable[..., Result | Cancelled]:
+    """Return a function for other threads, which `cancelling` ends as it does this one.
+
+    It returns what it would raise then: no pool of threads expects an exception that is no ``Exception``.
+    """
+    context = copy_context()
+
+    def run(*arguments: Any) -> Result | Cancelled:
+        try:
+            return context.copy().run(work, *arguments)
+        except Cancelled as stopped:
+            return stopped
+
+    return run
+
+
+def _timed(work: Callable[..., Result], *arguments: Any) -> tuple[float, Result]:
+    start = time.perf_counter()
+    result = work(*arguments)
+    return time.perf_counter() - start, result
+
+
+class _Pace:
+    """Chunks of numbers, as long as what was learnt so far allows, and shorter towards the end."""
+
+    def __init__(self, begin: int, end: int, jobs: int) -> None:
+        self._begin, self._end, self.jobs = begin, end, jobs
+        self._length = 1
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        begin = self._begin
+        while begin < self._end:
+            fair = -(-(self._end - begin) // (2 * self.jobs))
+            end = begin + max(1, min(self._length, fair))
+            yield begin, end
+            begin = end
+
+    def learn(self, n: int, seconds: float) -> None:
+        """Learn that a chunk of so many took so long."""
+        self._length = max(1, min(2 * n, int(n * SECONDS / max(seconds, 1e-9)))) if n >= self._length else self._length
+
+
+def shares_memory() -> bool:
+    """Return whether joblib's active backend has its workers in this process."""
+    if "joblib" not in sys.modules:  # slow to import; without it, nobody has chosen a backend
+        return True
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    return bool(getattr(backend, "supports_sharedmem", False))
 
 
 def count_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that `n_jobs` asks for; None is one, and negative numbers count as in joblib.
+    """Return the number of workers that `n_jobs` asks for, as joblib counts them: None is one, or what is configured.
 
     >>> count_jobs(None), count_jobs(3)
     (1, 3)
     """
-    if n_jobs is None:
+    if n_jobs is None and "joblib" not in sys.modules:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise InputError(f"The 'n_jobs' parameter must be None or a whole number other than 0. Got {n_jobs!r} instead.")
-    if n_jobs > 0:
+    if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
-    from joblib import effective_n_jobs  # slow to import, and most calls do not need it
+    from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(int(n_jobs)))
+    return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
 
 
 def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:

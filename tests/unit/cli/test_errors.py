@@ -73,7 +73,7 @@ def test_a_table_of_one_column_is_one():
         (["ask", "relevance", "d.csv", "m.json"], "swap them"),
         (["check", "m.json", "c.json"], "m.json is a model and c.json is a certificate; swap them"),
         (["explain", "m.json", "m.json"], "m.json must be a CSV file with a header. Got JSON; is it a model?"),
-        (["explain", "m.json", "."], ".: Is a directory"),
+        (["explain", "m.json", "."], "A folder, or a Parquet table, is explained as a whole"),
         (["explain", "folder.json", "d.csv"], "folder.json: Is a directory"),
         (["explain", "none.json", "d.csv"], "none.json: No such file"),
         (["train", "empty.csv"], "Got an empty file"),

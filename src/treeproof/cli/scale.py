@@ -1,0 +1,493 @@
+"""Every row of a table of any size: one output file for each part of it, restartable, with nothing lost.
+
+A part is written under a temporary name and renamed when it is complete; then the manifest says so. Whatever ends a
+run, the next one with the same settings goes on with the parts that are not in the manifest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import gzip
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import treeproof
+from treeproof.cli import codes
+from treeproof.cli.options import check_order, count, make_explainer, target_of
+from treeproof.cli.output import FORMATS, make_folder
+from treeproof.cli.parts import CsvInput, ParquetInput, Part, is_parquet, open_input
+from treeproof.cli.terminal import complain, say, shows_progress, waiting
+from treeproof.errors import InputError, LostWorkerError, MissingExtraError, TreeproofError
+from treeproof.explainer import Explainer
+from treeproof.model.files import load_model, save_forest, write_whole
+from treeproof.proof.certificate import fingerprint
+from treeproof.questions.arrow import as_table, pyarrow, schema
+from treeproof.questions.batch import Question, answers
+from treeproof.questions.parallel import count_jobs
+
+MANIFEST, LOCK = "_manifest.json", "_lock"  # names that readers of a folder of Parquet files leave out
+FORMAT = "treeproof-explanations"
+# Options that say where and how a run works, not what it finds.
+_ELSEWHERE = {
+    *("model", "data", "out", "jobs", "backend", "scheduler", "quiet", "json", "trust", "max_mb", "certificate"),
+    *("words", "usual_timeout", "said", "constraints", "rows_default"),
+}
+_LOG_EVERY = 10.0  # seconds between lines in a pipe
+
+
+def add_arguments(search: Any, rows: Any) -> None:
+    """Declare the options of a run over a whole table."""
+    search.add_argument("--jobs", type=int, metavar="N", help="with --out DIR: workers; -1: one per core (default: 1)")
+    search.add_argument(
+        "--backend",
+        choices=["threads", "loky", "dask"],
+        default="threads",
+        help="with --out DIR: what workers are: threads (default), processes (loky) or those of a Dask cluster",
+    )
+    search.add_argument(
+        "--scheduler", metavar="ADDRESS", help="with --backend dask: its scheduler (default: a cluster on this machine)"
+    )
+    rows.add_argument(
+        "--key", nargs="+", default=[], metavar="COLUMN", help="with --out DIR: columns to copy to the results"
+    )
+    rows.add_argument(
+        "--part-rows",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="with --out DIR: a file of more rows becomes several output files (default: %(default)s)",
+    )
+
+
+def is_wanted(args: argparse.Namespace) -> bool:
+    """Return whether the results of a whole table go to a folder; InputError if options for that do not fit."""
+    folder = bool(args.out) and Path(args.out).suffix.lower() not in FORMATS
+    if not folder:
+        if is_parquet(args.data):
+            raise InputError(
+                "A folder, or a Parquet table, is explained as a whole: --all --out DIR. For single rows: a CSV file."
+            )
+        given = [f"--{name}" for name in ("key", "jobs", "scheduler") if getattr(args, name)]
+        if given or args.backend != "threads":
+            raise InputError(f"{given[0] if given else '--backend'} requires --all --out DIR: a whole table.")
+        return False
+    if not args.all or args.where or args.row is not None or args.rows is not None:
+        raise InputError(
+            f"--out must end in .csv, .json or .parquet, or, with --all, be a folder for all rows. Got {args.out!r}."
+        )
+    for name in ("within", "observed"):
+        if getattr(args, name):
+            raise InputError(f"--{name} cannot be used with a whole table in a folder; it needs all rows at once.")
+    if args.part_rows < 1:
+        raise InputError(f"--part-rows must be at least 1. Got {args.part_rows}.")
+    if args.scheduler and args.backend != "dask":
+        raise InputError("--scheduler requires --backend dask.")
+    return True
+
+
+def run(args: argparse.Namespace, options: dict[str, Any]) -> int:
+    """Explain every row of a table into a folder; go on where an earlier run with the same settings ended."""
+    pyarrow()
+    count_jobs(args.jobs)
+    check_order([args.model], args.data)
+    make_folder(args.certificate)
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    with _locked(out), contextlib.ExitStack() as stack:
+        with waiting(args.quiet, f"reading {args.data}"):
+            source = open_input(args.data, args.part_rows)
+            explainer = make_explainer(
+                args, load_model(args.model, trust=args.trust, max_mb=args.max_mb), source.head(), args.oracle
+            )
+        if args.kind == "contrastive":
+            options["target"] = target_of(args, explainer)
+        else:
+            options["inflate"] = args.inflate
+        timeout = options.pop("timeout")
+        question = Question(explainer, args.kind, timeout, options)
+        manifest = _Manifest.opened(out, _identity(args, explainer), source.parts)
+        for path in filter(_is_left_over, out.iterdir()):
+            path.unlink()
+        manifest.write(len(source.parts))  # before any result: a folder without one is somebody else's
+        left = [part for part in source.parts if part.name not in manifest.done]
+        if len(left) < len(source.parts) and not args.quiet:
+            complain(f"{len(source.parts) - len(left)} of {count(len(source.parts), 'part')} done already.")
+        if left:
+            stack.enter_context(_workers(args))
+        return _Run(args, source, question, manifest, left).explain()
+
+
+@contextlib.contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """Keep other runs out of a folder; the system lifts the lock when this process ends, however it ends."""
+    with open(out / LOCK, "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            who = file.read().strip() or "another process"
+            raise InputError(
+                f"Only one run at a time can write to {out}. {who} is doing so; wait for it, or pass another --out."
+            ) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()}")
+        file.flush()
+        yield
+
+
+@contextlib.contextmanager
+def _workers(args: argparse.Namespace) -> Iterator[None]:
+    """Have joblib use the workers that were asked for."""
+    if args.backend == "threads":
+        yield
+        return
+    import joblib
+
+    if args.backend == "loky":
+        with joblib.parallel_config(backend="loky"):
+            yield
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtraError("--backend dask needs Dask: pip install 'treeproof[scale]'.") from error
+    with contextlib.ExitStack() as stack:
+        address = args.scheduler
+        if address is None:
+            address = stack.enter_context(
+                LocalCluster(n_workers=count_jobs(args.jobs), threads_per_worker=1, dashboard_address=None)
+            )
+        stack.enter_context(Client(address))
+        stack.enter_context(joblib.parallel_config(backend="dask"))
+        yield
+
+
+def _identity(args: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
+    """Return all that results depend on: what a run that goes on must have in common with the one before."""
+    plain = (bool, int, float, str, list, type(None))
+    given = {name: value for name, value in vars(args).items() if name not in _ELSEWHERE and isinstance(value, plain)}
+    return {
+        "treeproof": treeproof.__version__,
+        "model": fingerprint(explainer.forest),
+        "settings": {
+            **{name: given[name] for name in sorted(given)},
+            "constraints": Path(args.constraints).read_text(encoding="utf-8") if args.constraints else None,
+            "certificate": bool(args.certificate),
+            "kinds": {feature.name: feature.kind for feature in explainer.space.features},
+        },
+    }
+
+
+@dataclass
+class _Manifest:
+    """What a folder of results is about, and which of its parts are complete."""
+
+    path: Path
+    identity: Mapping[str, Any]
+    done: dict[str, dict[str, Any]]
+    failed: dict[str, str]
+
+    @staticmethod
+    def opened(out: Path, identity: Mapping[str, Any], parts: Sequence[Part]) -> _Manifest:
+        """Return the manifest of a folder; InputError if it is about something else."""
+        path = out / MANIFEST
+        identity = json.loads(json.dumps(identity))
+        if not path.exists():
+            others = [file.name for file in out.iterdir() if file.name != LOCK and not _is_left_over(file)]
+            if others:
+                raise InputError(
+                    f"{out} must be empty, or hold the results of an earlier run. It holds {others[0]!r}; pass another "
+                    "--out."
+                )
+            return _Manifest(path, identity, {}, {})
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            earlier, done = found["identity"], found["done"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path} is damaged. Delete {out}, or pass another --out.") from error
+        for what in identity:
+            if earlier.get(what) != identity[what]:
+                raise InputError(
+                    f"{out} holds results for {_difference(what, earlier.get(what), identity[what])}. To go on, use "
+                    "the same; otherwise pass another --out, or delete the folder."
+                )
+        done = {name: note for name, note in done.items() if (out / _file(name)).exists()}
+        now = {part.name: {"rows": part.n_rows, "bytes": part.size} for part in parts}
+        for name, note in done.items():
+            if {what: note[what] for what in ("rows", "bytes")} != now.get(name):
+                raise InputError(
+                    f"{out} holds results for another table: its part {name!r} is not there any more, or has changed. "
+                    "Pass another --out, or delete that file of results to have it explained again."
+                )
+        return _Manifest(path, identity, done, {})
+
+    def write(self, n_parts: int) -> None:
+        """Write the manifest, whole or not at all."""
+        packages = ("numpy", "pyarrow", "scikit-learn")
+        content = {
+            "format": FORMAT,
+            "version": 1,
+            "complete": len(self.done) == n_parts and not self.failed,
+            "rows": sum(note["rows"] for note in self.done.values()),
+            "identity": self.identity,
+            "versions": {
+                "python": platform.python_version(),
+                **{name: importlib.metadata.version(name) for name in packages},
+            },
+            "done": self.done,
+            "failed": self.failed,
+        }
+        write_whole(self.path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _difference(what: str, earlier: Any, now: Any) -> str:
+    """Return in words what differs between two runs."""
+    if what == "settings" and isinstance(earlier, dict):
+        for name in sorted({*earlier, *now}):
+            if earlier.get(name) != now.get(name):
+                return f"another setting: {name} was {earlier.get(name)!r}, and is {now.get(name)!r} now"
+    if what == "treeproof":
+        return f"another version of treeproof, {earlier}"
+    return f"another {what}"
+
+
+def _is_left_over(path: Path) -> bool:
+    """Return whether a file was being written when a run was killed."""
+    return path.name.startswith(".") and (path.name.endswith(".part") or path.name.startswith(f".{MANIFEST}."))
+
+
+def _file(name: str) -> str:
+    return f"{name}.parquet"
+
+
+@dataclass
+class _Finished:
+    """The lines of some rows, how many of them have an error or timed out, and their certificates, if wanted."""
+
+    table: Any
+    failed: int
+    late: int
+    certificates: list[Any]
+
+
+def _finish(
+    certificates: bool, timeout: float | None, question: Question, results: list[Any], scores: Any
+) -> _Finished:
+    """Make lines of results, where they were found: this takes time too, and a certificate needs the explainer."""
+    failed = sum(isinstance(result, TreeproofError) for result in results)
+    late = sum(not isinstance(result, TreeproofError) and not result.decided for result in results)
+    return _Finished(
+        as_table(results, scores, question.context.labels),
+        failed,
+        late,
+        [_certificate(result, timeout) for result in results] if certificates else [],
+    )
+
+
+def _certificate(result: Any, timeout: float | None) -> Any:
+    try:
+        return None if isinstance(result, TreeproofError) else result.certificate(timeout).document
+    except TreeproofError as error:  # nothing is proved, or not in time
+        return {"error": str(error)}
+
+
+@dataclass
+class _Run:
+    args: argparse.Namespace
+    source: ParquetInput | CsvInput
+    question: Question
+    manifest: _Manifest
+    left: list[Part]
+
+    def explain(self) -> int:
+        """Explain the parts that are left, and say how it went."""
+        total = sum(part.n_rows for part in self.left)
+        progress = Progress(total, quiet=self.args.quiet)
+        self.manifest.failed.update(self.source.broken)
+        for name, why in self.source.broken.items():
+            complain(f"{name}: {why}")
+        if self.args.certificate and self.left:
+            forest = self.question.context.forest
+            path = Path(self.args.certificate) / f"forest-{fingerprint(forest)[:12]}.json"
+            if not path.exists():
+                save_forest(forest, path)
+        try:
+            for part in self.left:
+                try:
+                    self.manifest.done[part.name] = self._write(part, progress)
+                except LostWorkerError as error:
+                    raise InputError(f"{part.path}: {error} {self._so_far()}", row=None) from error
+                except OSError as error:
+                    if _is_about_writing(error):
+                        raise
+                    self._cannot_read(part, error)
+                except ValueError as error:  # of pyarrow, or about the part's columns
+                    if isinstance(error, InputError) and part is self.left[0]:
+                        raise
+                    self._cannot_read(part, error)
+                self.manifest.write(len(self.source.parts))
+        except KeyboardInterrupt:
+            progress.end()
+            complain(self._so_far())
+            raise
+        except OSError as error:
+            progress.end()
+            raise InputError(f"{self.args.out}: {error.strerror or error}. {self._so_far()}") from error
+        progress.end()
+        self.manifest.write(len(self.source.parts))
+        return self._summary()
+
+    def _cannot_read(self, part: Part, error: Exception) -> None:
+        self.manifest.failed[part.name] = f"{part.path} cannot be read: {error}"
+        complain(f"{part.name}: {part.path} cannot be read: {error}")
+
+    def _so_far(self) -> str:
+        done = f"{len(self.manifest.done)} of {count(len(self.source.parts), 'part')} are complete in {self.args.out}"
+        return f"{done}; the same command goes on with the others."
+
+    def _write(self, part: Part, progress: Progress) -> dict[str, Any]:
+        """Write the results of a part under another name, then rename them; return what the manifest says of it."""
+        from pyarrow import parquet
+
+        args, start = self.args, time.perf_counter()
+        note = {"rows": 0, "failed": 0, "late": 0}
+        target = Path(args.out) / _file(part.name)
+        temporary = target.with_name(f".{target.name}.part")
+        proofs = Path(args.certificate) / f"{part.name}.jsonl.gz" if args.certificate else None
+        temporary_proofs = None if proofs is None else proofs.with_name(f".{proofs.name}.part")
+        with contextlib.ExitStack() as stack:
+            stack.callback(temporary.unlink, missing_ok=True)
+            writer = lines = None
+            if temporary_proofs is not None:
+                stack.callback(temporary_proofs.unlink, missing_ok=True)
+                lines = stack.enter_context(gzip.open(temporary_proofs, "wt", encoding="utf-8"))
+            for begin, found, kept in self._found(part, progress):
+                table = _with_keys(pyarrow().concat_tables([each.table for each in found]), part, begin, kept)
+                if writer is None:
+                    writer = stack.enter_context(parquet.ParquetWriter(temporary, table.schema, compression="zstd"))
+                writer.write_table(table)
+                note["rows"] += table.num_rows
+                note["failed"] += sum(each.failed for each in found)
+                note["late"] += sum(each.late for each in found)
+                certificates = (certificate for each in found for certificate in each.certificates)
+                for row, certificate in enumerate(certificates, start=begin):
+                    if lines is not None:
+                        lines.write(json.dumps({"row": row, "certificate": certificate}) + "\n")
+            assert writer is not None, "a part without rows has a table without lines"
+            writer.close()
+            if lines is not None and proofs is not None and temporary_proofs is not None:
+                lines.close()
+                _put(temporary_proofs, proofs)
+            _put(temporary, target)
+        return {**note, "bytes": part.size, "seconds": round(time.perf_counter() - start, 3)}
+
+    def _found(self, part: Part, progress: Progress) -> Iterator[tuple[int, list[_Finished], Any]]:
+        """Yield what was found for one block of rows after the other, with its first row and the columns to keep."""
+        args, context = self.args, self.question.context
+        finish = partial(_finish, bool(args.certificate), args.timeout)
+        for block in self.source.blocks(part, context.forest.columns, context.form, args.key):
+            found = [_Finished(schema(context.labels).empty_table(), 0, 0, [])]
+            for chunk in answers(
+                self.question, block.rows, block.origins, n_jobs=args.jobs, on_error="return", finish=finish
+            ):
+                found.append(chunk)
+                progress.add(chunk.table.num_rows, chunk.failed)
+            yield block.begin, found, block.kept
+
+    def _summary(self) -> int:
+        notes = self.manifest.done.values()
+        rows, failed, late = (sum(note[name] for note in notes) for name in ("rows", "failed", "late"))
+        broken = len(self.manifest.failed)
+        if self.args.json:
+            say(json.dumps({"out": self.args.out, "rows": rows, "failed": failed, "late": late, "broken": broken}))
+        elif not self.args.quiet:
+            parts = [f"{count(rows, 'row')} explained, saved to {self.args.out}"]
+            parts += [f"{failed} not explained, because of errors"] if failed else []
+            parts += [f"{late} timed out, not fully proved"] if late else []
+            say("; ".join(parts))
+        if broken:
+            complain(f"{count(broken, 'part')} could not be read; repair them and run the same command again.")
+            return codes.BAD
+        return codes.LATE if failed or late else codes.DONE
+
+
+def _is_about_writing(error: OSError) -> bool:
+    """Return whether there is no room, or no permission, for results; other errors are about reading a part."""
+    import errno
+
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def _put(temporary: Path, target: Path) -> None:
+    """Give a complete file its name, after all of it is on the disk."""
+    with open(temporary, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, target)
+
+
+def _with_keys(table: Any, part: Part, begin: int, kept: Any) -> Any:
+    """Return lines with the columns that say which row they are about: its file, its number, and those to keep."""
+    pa = pyarrow()
+    n = table.num_rows
+    files = pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array([Path(part.path).name]))
+    named = {"file": files, "row": pa.array(range(begin, begin + n), pa.int64())}
+    for name in kept.schema.names:
+        named[name if name not in (*table.schema.names, *named) else f"key_{name}"] = kept[name]
+    for place, (name, values) in enumerate(named.items()):
+        table = table.add_column(place, name, values)
+    return table
+
+
+class Progress:
+    """How many rows are done, how fast, how long it still takes, how many failed: on a terminal, or as log lines."""
+
+    def __init__(self, total: int, *, quiet: bool, stream: Any = None) -> None:
+        self._total, self._quiet, self._stream = total, quiet, stream or sys.stderr
+        self._drawn = shows_progress(quiet)
+        self._done = self._failed = 0
+        self._start = self._told = time.monotonic()
+
+    def add(self, n: int, failed: int) -> None:
+        """Count rows that are done."""
+        self._done += n
+        self._failed += failed
+        now = time.monotonic()
+        if not self._quiet and now - self._told >= (0.2 if self._drawn else _LOG_EVERY):
+            self._told = now
+            self._stream.write(f"\r\x1b[K{self.text(now)}" if self._drawn else f"treeproof: {self.text(now)}\n")
+            self._stream.flush()
+
+    def text(self, now: float) -> str:
+        """Return what is told."""
+        rate = self._done / max(now - self._start, 1e-9)
+        left = (self._total - self._done) / max(rate, 1e-9)
+        speed = f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}"
+        return f"{self._done:,} of {self._total:,} rows, {speed}/s, {_span(left)} left, {self._failed} failed"
+
+    def end(self) -> None:
+        """Remove the line from a terminal."""
+        if self._drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def _span(seconds: float) -> str:
+    """Return a span of time in words.
+
+    >>> _span(75), _span(7325)
+    ('1:15', '2:02:05')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,130 @@
+"""Explanations of many rows as a table of Arrow, whose columns do not depend on the rows: see ``docs/scale.md``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from treeproof.errors import MissingExtraError
+from treeproof.model.columns import Label
+from treeproof.model.floats import rounded_down
+from treeproof.model.labels import Named, plain_label
+from treeproof.questions.abductive import Abductive
+from treeproof.questions.contrastive import Contrastive
+from treeproof.space.conditions import Condition
+
+Record = dict[str, Any]
+
+
+def pyarrow() -> Any:
+    """Return pyarrow; MissingExtraError says how to get it."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingExtraError("A table of Arrow, or of Parquet, needs pyarrow: pip install pyarrow.") from error
+    return pa
+
+
+def schema(labels: Sequence[Label]) -> Any:
+    """Return the columns of explanations of a model with these labels, without those that name a row."""
+    pa = pyarrow()
+    text, number = pa.string(), pa.float64()
+    ends = [pa.field("low", number), pa.field("high", number)]
+    condition = pa.struct(
+        [
+            pa.field("feature", text),
+            *ends,
+            pa.field("ranges", pa.list_(pa.struct(ends))),
+            pa.field("values", pa.list_(text)),
+            pa.field("missing", pa.bool_()),
+            pa.field("text", text),
+        ]
+    )
+    change = pa.struct([pa.field(name, text) for name in ("feature", "before", "after")])
+    label = _label_type(labels)
+    return pa.schema(
+        [
+            ("label", label),
+            ("name", text),
+            ("score", number),
+            ("status", text),
+            ("features", pa.list_(text)),
+            ("conditions", pa.list_(condition)),
+            ("constraints", pa.list_(text)),
+            ("radius", number),
+            ("change", pa.list_(change)),
+            ("new_label", label),
+            ("distance", number),
+            ("seconds", number),
+            ("error", text),
+        ]
+    )
+
+
+def _label_type(labels: Sequence[Label]) -> Any:
+    pa = pyarrow()
+    types: dict[type, Any] = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    found = {type(plain_label(label)) for label in labels}
+    return types.get(found.pop(), pa.string()) if len(found) == 1 else pa.string()
+
+
+def as_table(results: Sequence[Any], scores: Sequence[float | None], labels: Sequence[Label]) -> Any:
+    """Return explanations, and the errors among them, as a table of Arrow with the columns of `schema`."""
+    pa = pyarrow()
+    columns = schema(labels)
+    whole = columns.field("label").type != pa.string()
+    records = [_record(result, score, whole) for result, score in zip(results, scores, strict=True)]
+    return pa.Table.from_pylist(records, schema=columns)
+
+
+def _record(result: Any, score: float | None, whole: bool) -> Record:
+    if isinstance(result, Exception):
+        return {"status": "error", "error": str(result)}
+
+    def own(label: Label | None) -> Any:
+        plain = plain_label(label)
+        return plain if whole or label is None else str(plain)
+
+    record: Record = {
+        "label": own(result.label),
+        "name": result.label.name if isinstance(result.label, Named) else None,
+        "score": None if score is None or math.isnan(score) else score,
+        "status": result.status,
+        "features": result.feature_names,
+        "seconds": result.stats.seconds,
+    }
+    if isinstance(result, Abductive):
+        record["conditions"] = [
+            _condition(condition, text) for condition, text in zip(result.rule, result.conditions, strict=True)
+        ]
+        record["constraints"] = result.constraints
+        if result.within is not None:
+            record["radius"] = _radius(result)
+    elif isinstance(result, Contrastive):
+        record["change"] = [
+            {"feature": changed.name, "before": changed.before, "after": changed.after} for changed in result.changes
+        ]
+        record["new_label"], record["distance"] = own(result.witness_label), result.distance
+    return record
+
+
+def _radius(result: Abductive) -> float:
+    """Return a radius, itself included, for which all is proved; the exact one may be no float, or excluded."""
+    assert result.within is not None
+    radius = rounded_down(result.within)
+    return math.nextafter(radius, -math.inf) if result.open and radius == result.within else radius
+
+
+def _condition(condition: Condition, text: str) -> Record:
+    several = [{"low": low, "high": high} for low, high in condition.ranges]
+    values = condition.values
+    return {
+        "feature": condition.name,
+        "low": condition.low,
+        "high": condition.high,
+        "ranges": several or None,
+        "values": None if values is None else [None if value is None else str(value) for value in values],
+        "missing": condition.missing,
+        "text": text,
+    }
