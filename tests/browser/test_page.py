@@ -271,7 +271,7 @@ def test_two_rows_and_two_models_are_compared(visit, iris_url, flowers):
 
 
 def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
-    _, models, _ = flowers
+    X, models, _ = flowers
     page = visit(f"{iris_url}#row={ROW}")
     heading(page, "force the answer")
     page.get_by_role("tab", name="Take away").click()
@@ -284,6 +284,18 @@ def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
         return path
 
     assert tp.check(json.loads(taken("Certificate").read_text()), models[0])
+    page.get_by_role("tab", name="Why").click()
+    page.get_by_label("Value of petal width (cm)").fill(
+        "2.2"
+    )  # inside the range: the reason stays, and so do its lines
+    page.get_by_label("Value of petal width (cm)").press("Enter")
+    page.wait_for_url(re.compile("set="))
+    page.get_by_role("tab", name="Take away").click()
+    page.wait_for_selector("pre.code")
+    assert f"{X.iloc[ROW]['petal width (cm)']:g}" in page.inner_text("pre.code")
+    assert "2.2" not in page.inner_text("pre.code")
+    page.goto(f"{iris_url}#row={ROW}&tab=take")
+    page.wait_for_selector(".tab[aria-selected=true]:has-text('Take away')")
     picture = taken("SVG").read_text(encoding="utf-8")
     assert "petal width (cm)" in picture
     assert taken("PNG").read_bytes().startswith(b"\x89PNG")

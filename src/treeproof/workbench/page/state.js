@@ -386,12 +386,15 @@ export function makeWorkbench(transport, options, redraw) {
     dismiss: () => set({ wrong: null }),
   };
 
+  // The values that the reason on the screen was found for; the present ones may have moved inside its ranges since.
+  const reasoned = () => (state.mode === "found" && covered() ? state.reason.values : state.values);
+
   // The questions behind what is on the screen, for the Python lines that repeat them.
   const asked = () => {
-    const { values, near } = state;
+    const { near } = state;
     const first = state.mode === "chosen"
       ? { ask: "hold", args: chosen() }
-      : { ask: "why", args: { values, within: near, widened: true } };
+      : { ask: "why", args: { values: reasoned(), within: near, widened: true } };
     return [first, ...Object.values(state.panels).filter((each) => each.answer).map(({ what, args }) => ({ ask: what, args }))];
   };
 
@@ -400,7 +403,7 @@ export function makeWorkbench(transport, options, redraw) {
   // Whether the answer on the screen is about what is on the screen.
   const current = () => (state.mode === "chosen" ? state.verdict?.about === JSON.stringify(chosen()) : covered());
 
-  return { state, actions, live, holding, address: Boolean(options.address), id: (name) => `${prefix}-${name}`, asked, checking, current, covered,
+  return { state, actions, live, holding, reasoned, address: Boolean(options.address), id: (name) => `${prefix}-${name}`, asked, checking, current, covered,
     waiting: (channel) => (live ? asker.on(channel) : undefined),
     jobs: () => (live ? asker.waiting() : []),
     lost: () => live && asker.lost() };
