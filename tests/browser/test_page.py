@@ -249,10 +249,12 @@ def test_all_reasons_relevance_attribution_and_robustness(visit, iris_url, flowe
 
 def test_two_rows_and_two_models_are_compared(visit, iris_url, flowers):
     X, models, _ = flowers
-    page = visit(f"{iris_url}#row={ROW}&tab=compare")
-    page.get_by_label(f"Compare row {ROW} with row").fill("3")
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.wait_for_selector(".lead:has-text('is enough to get setosa')")
+    page = visit(f"{iris_url}#row=3")
+    heading(page, "setosa")
+    page.goto(f"{iris_url}#row={ROW}&tab=compare")
+    page.wait_for_selector(".lead:has-text('is enough to get setosa')")  # with the row before, unless another is chosen
+    assert page.get_by_label(f"Compare row {ROW} with row").input_value() == "3"
+    assert page.locator(".line.item[aria-selected=true]").is_visible()
     taken = [each.inner_text() for each in page.locator("tr.differs th").all()]
     row = X.iloc[[ROW]].copy()
     for name in taken:
@@ -269,7 +271,7 @@ def test_two_rows_and_two_models_are_compared(visit, iris_url, flowers):
 
 
 def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
-    _, models, _ = flowers
+    X, models, _ = flowers
     page = visit(f"{iris_url}#row={ROW}")
     heading(page, "force the answer")
     page.get_by_role("tab", name="Take away").click()
@@ -282,6 +284,18 @@ def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
         return path
 
     assert tp.check(json.loads(taken("Certificate").read_text()), models[0])
+    page.get_by_role("tab", name="Why").click()
+    page.get_by_label("Value of petal width (cm)").fill(
+        "2.2"
+    )  # inside the range: the reason stays, and so do its lines
+    page.get_by_label("Value of petal width (cm)").press("Enter")
+    page.wait_for_url(re.compile("set="))
+    page.get_by_role("tab", name="Take away").click()
+    page.wait_for_selector("pre.code")
+    assert f"{X.iloc[ROW]['petal width (cm)']:g}" in page.inner_text("pre.code")
+    assert "2.2" not in page.inner_text("pre.code")
+    page.goto(f"{iris_url}#row={ROW}&tab=take")
+    page.wait_for_selector(".tab[aria-selected=true]:has-text('Take away')")
     picture = taken("SVG").read_text(encoding="utf-8")
     assert "petal width (cm)" in picture
     assert taken("PNG").read_bytes().startswith(b"\x89PNG")
@@ -420,7 +434,7 @@ def test_everybody_can_use_it(visit, iris_url):
     assert complaints(page, "html") == []
     for tab in ("What would change it", "All reasons", "Compare", "Take away"):
         page.get_by_role("tab", name=tab).click()
-        page.wait_for_function("!document.querySelector('.waiting')")
+        page.locator(".waiting").first.wait_for(state="detached")
         assert complaints(page, ".panel") == [], tab
 
 

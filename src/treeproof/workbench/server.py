@@ -37,6 +37,7 @@ except ImportError as error:
 HOST = "127.0.0.1"
 LONGEST = 4_000_000  # bytes of a request
 _MOST_EVENTS = 2000  # that wait for a client that does not read
+_MOST_CONNECTIONS = 256
 _BEAT = 10.0  # seconds between signs of life, by which a closed tab is noticed
 _CLIENT = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 _TYPES = {
@@ -131,13 +132,17 @@ class Server:
         self._origins = {f"http://{host}" for host in self._hosts}
         self._outboxes: set[Outbox] = set()
         config = uvicorn.Config(
-            self._app(), log_level="critical", timeout_graceful_shutdown=2, lifespan="off", server_header=False
+            self._app(),
+            log_level="critical",
+            timeout_graceful_shutdown=2,
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
         )
         self._uvicorn = _Uvicorn(config, self._end_streams)
 
     def run(self, opened: Callable[[], None] = lambda: None) -> None:
         """Serve until Ctrl-C or `stop`; call `opened` when requests are taken."""
-        self._socket.listen()  # from here on, whoever connects is answered
         opened()
         try:
             self._uvicorn.run(sockets=[self._socket])
@@ -253,6 +258,7 @@ def _bind(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # whoever connects from now on is answered when the server runs
     except OSError as error:
         found.close()
         raise InputError(

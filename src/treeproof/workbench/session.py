@@ -91,6 +91,7 @@ class Session:
         self._lines = tuple(lines)
         self._answers: OrderedDict[str, Json] = OrderedDict()
         self._lock = threading.Lock()
+        self._drawing = threading.Lock()  # matplotlib's settings are those of the whole process
         self._asks: dict[str, Callable[[Json, Progress], Json]] = {
             "start": self._start,
             "rows": self._rows,
@@ -99,7 +100,7 @@ class Session:
             "hold": self._kept("hold", self._hold),
             "sizes": self._kept("sizes", self._sizes),
             "changes": self._kept("changes", self._changes),
-            "reasons": self._kept("reasons", self._reasons),
+            "reasons": self._reasons,  # may be long
             "relevance": self._kept("relevance", self._relevance),
             "attribution": self._kept("attribution", self._attribution),
             "robustness": self._kept("robustness", self._robustness),
@@ -628,7 +629,7 @@ class Session:
         X, row = self._X, index if isinstance(index, int) and 0 <= index < len(self._table) else None
         if row is None or args.get("values") not in (None, self._table.values(row)):
             X, row = [self._row(args)], 0
-        with tempfile.TemporaryDirectory() as folder:
+        with self._drawing, tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "report.html"
             seconds = self._seconds(args)
             report(explainer, X, page, rows=[row], timeout=seconds, title=self.title, certificates=False)

@@ -35,7 +35,7 @@ export function pictureOf(bench) {
   const title = `${verdict.before}${verdict.answer ?? ""}${verdict.after ?? ""}`;
   const parts = [];
   let y = 34;
-  for (const line of wrapped(title, 74)) {
+  for (const line of wrapped(title, 64)) {
     parts.push(text(24, y, line, { size: 20, weight: 650 }));
     y += 26;
   }
@@ -51,7 +51,7 @@ export function pictureOf(bench) {
     const view = viewOf(bench, feature);
     parts.push(rect(24, y, WIDTH - 48, 1, colour.line));
     parts.push(text(24, y + 24, short(feature.name, 42), { weight: 650, size: 14 }));
-    parts.push(text(24, y + 43, short(view.isHeld ? view.text : "free to move", 48), { fill: colour.quiet }));
+    parts.push(text(24, y + 43, short(view.text, 48), { fill: colour.quiet }));
     if (feature.kind === "category" || feature.kind === "binary") {
       const values = feature.kind === "binary" ? [0, 1] : feature.values.map((_, i) => i);
       const counts = feature.histogram?.counts ?? [];

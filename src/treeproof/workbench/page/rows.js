@@ -80,6 +80,12 @@ export function Rows({ bench, onopen, onclose }) {
     if (top < box.scrollTop) box.scrollTop = top;
     else if (top + 2 * HEIGHT > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * HEIGHT - box.clientHeight;
   };
+  // A row that was opened by a link is in view, where its place in the table is known.
+  const plain = wish.sort === "index" && !wish.descending && !wish.search && !wish.where;
+  useEffect(() => {
+    if (plain && total && state.row) reveal(state.row.index);
+  }, [state.row?.index, total === null]);
+
   const keys = (event) => {
     if (event.target !== table.current || !total) return;
     const page = Math.max(1, Math.floor(view.height / HEIGHT) - 2);

@@ -22,7 +22,7 @@ const FRESH = {
   verdict: null,
   sizes: null,
   limits: { fixed: [], directions: {}, target: null, count: 3 }, // of the changes that are sought
-  against: { kind: "row", row: null, values: null }, // what is compared with
+  against: { kind: "row", row: null, values: null, chosen: false }, // what is compared with; unless chosen, the row before this one
   panels: {}, // channel -> {key, answer, part, error, stopped}
   wrong: null, // a sentence: what went wrong last
 };
@@ -207,6 +207,8 @@ export function makeWorkbench(transport, options, redraw) {
     const values = row.values.map((value, i) => (i in edits ? edits[i] : value));
     const same = sameValues(values, row.values);
     const prediction = isRefused(row) && same ? { label: row.label, scores: null, refused: row.refused, values } : null;
+    if (!state.against.chosen && state.row !== null && state.row.index !== row.index)
+      state.against = { ...state.against, row: state.row.index, values: state.row.values };
     set({ row, values, tab, near, prediction, reason: null, verdict: null, sizes: null, held: [], intervals: {}, mode: "found", wrong: null });
     if (prediction === null) {
       predict();
@@ -367,7 +369,7 @@ export function makeWorkbench(transport, options, redraw) {
       if (against.kind === "row" && against.row !== null && against.row !== undefined) {
         try {
           const row = (await ask("other row", "rows", { indices: [against.row] })).rows[0];
-          set({ against: { kind: "row", row: row.index, values: row.values } });
+          set({ against: { kind: "row", row: row.index, values: row.values, chosen: true } });
         } catch (error) {
           if (!(error instanceof Cancelled)) set({ panels: { ...state.panels, compare: { key: "", error: error.message } } });
           return;
@@ -384,12 +386,15 @@ export function makeWorkbench(transport, options, redraw) {
     dismiss: () => set({ wrong: null }),
   };
 
+  // The values that the reason on the screen was found for; the present ones may have moved inside its ranges since.
+  const reasoned = () => (state.mode === "found" && covered() ? state.reason.values : state.values);
+
   // The questions behind what is on the screen, for the Python lines that repeat them.
   const asked = () => {
-    const { values, near } = state;
+    const { near } = state;
     const first = state.mode === "chosen"
       ? { ask: "hold", args: chosen() }
-      : { ask: "why", args: { values, within: near, widened: true } };
+      : { ask: "why", args: { values: reasoned(), within: near, widened: true } };
     return [first, ...Object.values(state.panels).filter((each) => each.answer).map(({ what, args }) => ({ ask: what, args }))];
   };
 
@@ -398,7 +403,7 @@ export function makeWorkbench(transport, options, redraw) {
   // Whether the answer on the screen is about what is on the screen.
   const current = () => (state.mode === "chosen" ? state.verdict?.about === JSON.stringify(chosen()) : covered());
 
-  return { state, actions, live, holding, address: Boolean(options.address), id: (name) => `${prefix}-${name}`, asked, checking, current, covered,
+  return { state, actions, live, holding, reasoned, address: Boolean(options.address), id: (name) => `${prefix}-${name}`, asked, checking, current, covered,
     waiting: (channel) => (live ? asker.on(channel) : undefined),
     jobs: () => (live ? asker.waiting() : []),
     lost: () => live && asker.lost() };

@@ -33,7 +33,7 @@ export function Take({ bench }) {
       <article class="card">
         <h2>The proof</h2>
         <p class="note">A certificate of the reason that was found for these values. A small program that shares no code with this one checks it: treeproof check why.json forest.json</p>
-        <div class="foot"><button class="button" disabled=${!live} onClick=${() => file({ what: "certificate", values, within: near, widened: true })}>Certificate</button>
+        <div class="foot"><button class="button" disabled=${!live} onClick=${() => file({ what: "certificate", values: bench.reasoned(), within: near, widened: true })}>Certificate</button>
           <button class="button" disabled=${!live} onClick=${() => file({ what: "forest" })}>The forest</button></div>
         <${Waiting} bench=${bench} channel="take certificate" text="Writing the certificate" />
       </article>
