@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -60,6 +61,12 @@ struct TooDeepError : std::invalid_argument {
                               ". Got a deeper one.") {}
 };
 
+// Remembers about which instance its prices are; none if it was asked about several.
+struct Worker : Searcher {
+  using Searcher::Searcher;
+  std::vector<Cell> instance;
+};
+
 // A forest, and searchers that wait for the next call: their buffers are worth keeping.
 class Core {
  public:
@@ -74,33 +81,35 @@ class Core {
   }
 
   // A searcher for one call; it goes back to the others afterwards. Safe to call from several threads. If it is to
-  // `remember`, prices stay those of the last call.
-  auto borrow(bool remember = false) {
-    std::unique_ptr<Searcher> searcher;
+  // `remember`, prices stay those of the last call; if that was about this very `instance`, too.
+  auto borrow(bool remember = false, const std::vector<Cell>& instance = {}) {
+    std::unique_ptr<Worker> worker;
     {
       const std::lock_guard lock(mutex_);
+      auto chosen = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const auto& idle) { return !instance.empty() && idle->instance == instance; });
+      remember = remember || chosen != idle_.end();
       if (!idle_.empty()) {
-        searcher = std::move(idle_.back());
+        if (chosen != idle_.end()) std::swap(*chosen, idle_.back());
+        worker = std::move(idle_.back());
         idle_.pop_back();
       }
     }
-    if (searcher) {
-      if (!remember) searcher->forget();
-    } else {
-      searcher = std::make_unique<Searcher>(forest_, table_.get());
-    }
-    const auto give_back = [this](Searcher* used) {
+    if (!worker) worker = std::make_unique<Worker>(forest_, table_.get());
+    if (!remember) worker->forget();
+    worker->instance = instance;
+    const auto give_back = [this](Worker* used) {
       const std::lock_guard lock(mutex_);
       idle_.emplace_back(used);
     };
-    return std::unique_ptr<Searcher, decltype(give_back)>(searcher.release(), give_back);
+    return std::unique_ptr<Worker, decltype(give_back)>(worker.release(), give_back);
   }
 
  private:
   Forest forest_;
   const std::unique_ptr<const Table> table_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Searcher>> idle_;
+  std::vector<std::unique_ptr<Worker>> idle_;
 };
 
 std::unique_ptr<Core> make_forest(
@@ -159,13 +168,24 @@ struct Cancel {
   std::atomic<bool> is_set = false;
 };
 
+// Python's ContextVar with the Cancel, if any, that stops every question that is asked meanwhile; the module owns it.
+PyObject* current_cancel = nullptr;
+
+// What current_cancel holds, borrowed: the context keeps it for as long as the call runs.
+const Cancel* ambient_cancel() {
+  PyObject* found = nullptr;
+  if (PyContextVar_Get(current_cancel, nullptr, &found) != 0) throw nb::python_error();
+  const nb::object held = nb::steal(found);
+  return held.is_valid() && !held.is_none() ? nb::cast<const Cancel*>(held) : nullptr;
+}
+
 // Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
-// ms, until there is one: Python tells of it once.
+// ms, until there is one: Python tells of it once. What current_cancel stops is interrupted as by Ctrl-C.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
  public:
-  explicit Stopper(double seconds, const Cancel* cancel = nullptr) : cancel_(cancel) {
+  explicit Stopper(double seconds, const Cancel* cancel = nullptr) : cancel_(cancel), ambient_(ambient_cancel()) {
     const auto now = Clock::now();
     next_signal_check_ = now + kSignalInterval;
     // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
@@ -176,7 +196,11 @@ class Stopper {
   bool operator()() {
     const auto now = Clock::now();
     if (interrupted_ || now >= deadline_ || (cancel_ != nullptr && cancel_->is_set)) return true;
-    if (now >= next_signal_check_) {
+    if (ambient_ != nullptr && ambient_->is_set) {
+      nb::gil_scoped_acquire gil;
+      PyErr_SetNone(nb::module_::import_("treeproof.errors").attr("Cancelled").ptr());
+      interrupted_ = true;
+    } else if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
       nb::gil_scoped_acquire gil;
       interrupted_ = PyErr_CheckSignals() != 0;
@@ -189,6 +213,7 @@ class Stopper {
  private:
   static constexpr auto kSignalInterval = std::chrono::milliseconds(20);
   const Cancel* const cancel_;
+  const Cancel* const ambient_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point next_signal_check_;
   bool interrupted_ = false;
@@ -314,6 +339,7 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   {
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
+    searcher->instance = point;  // its prices are worth keeping when the features are widened
     found = delete_features(*searcher, forest, point, {ClaimKind::stays, label}, freed, order, start,
                             [&] { return stopper(); });
   }
@@ -352,7 +378,7 @@ Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>&
   Inflation found;
   {
     nb::gil_scoped_release release;
-    const auto searcher = core.borrow();
+    const auto searcher = core.borrow(false, point);
     found =
         inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
   }
@@ -378,9 +404,24 @@ std::optional<bool> next_hitting_set(HittingSets& sets, int most, double seconds
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
   nb::exception<TooDeepError>(module, "TooDeepError", PyExc_ValueError);
-  nb::class_<Cancel>(module, "Cancel")
+  nb::class_<Cancel>(module, "Cancel",
+                     R"(Set in one thread, it ends the questions of others: see `treeproof.cancelling`.
+
+Examples
+--------
+>>> import treeproof as tp
+>>> cancel = tp.Cancel()
+>>> cancel.set()
+>>> cancel.is_set
+True
+)")
       .def(nb::init<>())
-      .def("set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.");
+      .def(
+          "set", [](Cancel& cancel) { cancel.is_set = true; }, "Stop the searches that were given this object.")
+      .def_prop_ro("is_set", [](const Cancel& cancel) { return cancel.is_set.load(); }, "Whether it was set.");
+  current_cancel = PyContextVar_New("current_cancel", nullptr);
+  if (current_cancel == nullptr) throw nb::python_error();
+  module.attr("current_cancel") = nb::borrow(current_cancel);
   nb::class_<Tally>(module, "Tally")
       .def(nb::init<>())
       .def_rw("entailed", &Tally::entailed)

@@ -183,14 +183,6 @@ bool HittingSets::narrow(Frame& frame, bool& again) {
   if (frame.open.empty()) return true;
   if (left == 0) return false;
 
-  degree_.assign(n_features_, 0);
-  for (std::size_t i = 0; i < frame.open.size(); ++i)
-    for_each_bit(&rest_[i * n_words_], n_words_, [&](std::int32_t f) { ++degree_[f]; });
-  highest_ = degree_;
-  const auto last = highest_.begin() + std::min<std::ptrdiff_t>(left, n_features_);
-  std::nth_element(highest_.begin(), last - 1, highest_.end(), std::greater<>());
-  if (std::accumulate(highest_.begin(), last, std::size_t{0}) < frame.open.size()) return false;
-
   // Sets with fewer features first; of as many, those that were added first.
   begin_.assign(n_features_ + 2, 0);
   for (const std::int32_t size : size_) ++begin_[size + 1];
@@ -211,7 +203,15 @@ bool HittingSets::narrow(Frame& frame, bool& again) {
       frame.allowed[w] &= taken[w];
     }
   }
-  return true;
+  if (again) return true;
+
+  degree_.assign(n_features_, 0);
+  for (std::size_t i = 0; i < frame.open.size(); ++i)
+    for_each_bit(&rest_[i * n_words_], n_words_, [&](std::int32_t f) { ++degree_[f]; });
+  highest_ = degree_;
+  const auto last = highest_.begin() + std::min<std::ptrdiff_t>(left, n_features_);
+  std::nth_element(highest_.begin(), last - 1, highest_.end(), std::greater<>());
+  return std::accumulate(highest_.begin(), last, std::size_t{0}) >= frame.open.size();
 }
 
 }  // namespace treeproof

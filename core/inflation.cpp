@@ -75,6 +75,7 @@ class Inflater {
         continue;
       }
       ++result_.retaken;
+      put_back(outcome.witness);
       next = last_step_of(outcome.witness);
       for (std::size_t i = next; i < steps_.size(); ++i) take_back(steps_[i]);
       unproved_ = static_cast<int>(
@@ -167,6 +168,16 @@ class Inflater {
       cell = inside + (good - inside) / 2;
     }
     cell = good;
+  }
+
+  // Put the features of a witness back into the proved box, those of the last steps first, as far as it stays one: what
+  // is left shows the earliest wrong step, and stays true when later ones are taken again.
+  void put_back(std::vector<Cell>& witness) const {
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      const int f = steps_[i].feature;
+      const Cell now = std::exchange(witness[f], nearest(result_.box, f, witness[f]));
+      if (now != witness[f] && !violates(witness)) witness[f] = now;
+    }
   }
 
   // The last step without which the witness would not be in the guess.

@@ -23,7 +23,7 @@ struct Inflation {
 // How bold guesses are; it changes how soon the result comes, never which one. Found by trial on the paper's forests,
 // where half or twice as much makes little difference.
 struct Guessing {
-  int patience = 20;  // polls of a search for a witness; doubled after a guess that was wrong
+  int patience = 10;  // polls of a search for a witness; doubled after a guess that was wrong
   int most_unproved = 16;  // guesses after which they are proved together; fewer at first, so that a stop loses little
 };
 

@@ -136,10 +136,11 @@ std::int64_t LocalSearch::value_if_missing(std::int32_t at, std::size_t i) const
   return r.constants[~at];
 }
 
-std::int64_t LocalSearch::run(std::int64_t target, int patience) {
+std::int64_t LocalSearch::run(std::int64_t target, int patience, const Poll& must_stop) {
   const Residual& r = *residual_;
   std::int64_t value = value_here(), best = value;
-  for (int step = 1, waited = 0; value < target && waited < patience; ++step, ++waited) {
+  stopped_ = false;
+  for (int step = 1, waited = 0; value < target && waited < patience && !(stopped_ = must_stop()); ++step, ++waited) {
     value_changes();
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
     std::size_t best_feature = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "branch_and_bound.hpp"
 #include "residual.hpp"
 
 namespace treeproof {
@@ -21,8 +22,12 @@ class LocalSearch {
   // Start from a point of the box; its cells are only looked at where the residual forest has splits.
   void start(const Residual& residual, const Box& box, const std::vector<Cell>& point);
 
-  // Search until a point is worth `target` or `patience` steps brought nothing better; returns the value reached.
-  std::int64_t run(std::int64_t target, int patience);
+  // Search until a point is worth `target`, `patience` steps brought nothing better, or it must stop; returns the value
+  // reached. With thousands of features a step takes milliseconds.
+  std::int64_t run(std::int64_t target, int patience, const Poll& must_stop);
+
+  // Whether the last search was told to stop.
+  bool stopped() const { return stopped_; }
 
   // Put the current point's cells into `point`.
   void place(std::vector<Cell>& point) const;
@@ -54,6 +59,7 @@ class LocalSearch {
   std::vector<std::int64_t> gain_;  // per position of every ordered feature: differences of gains
   std::vector<std::int64_t> missing_gain_;  // per gapped feature: what missing values add
   std::vector<int> tabu_until_;
+  bool stopped_ = false;
 };
 
 }  // namespace treeproof

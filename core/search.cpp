@@ -242,6 +242,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
+      lagrangian.save(prices(pair));  // the next query of one who asks for a short search only is much like it
       outcome_.status = Status::stopped;
       return false;
     }
@@ -299,11 +300,14 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   return false;  // it stalls
 }
 
-// Local search from a point of the box.
+// Local search from a point of the box: true if it ends the query, with a witness or because it must stop.
 bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
                              int patience) {
   local_.start(residual, box, point);
-  if (local_.run(target, patience) < target) return false;
+  if (local_.run(target, patience, *must_stop_) < target) {
+    if (local_.stopped()) outcome_.status = Status::stopped;
+    return local_.stopped();
+  }
   local_.place(point);
   return refutes(std::move(point));
 }

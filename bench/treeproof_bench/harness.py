@@ -54,7 +54,7 @@ def but(names: list[str]) -> str:
 
 def about(args: argparse.Namespace) -> Row:
     """Return what the numbers depend on: when, where, with what."""
-    options = {key: value for key, value in vars(args).items() if key not in ("data", "json", "before")}
+    options = {key: value for key, value in vars(args).items() if key not in ("data", "json", "before", "models")}
     return {
         "date": machine.now(),
         "machine": {**machine.machine(), "load": os.getloadavg()},

@@ -1,21 +1,25 @@
-"""Time explanations and widening of production models: boosted, 300 to 1000 trees, two classes and five; wide data.
+"""Time explanations of production models: boosted and default ones of up to 1000 trees, many classes, gaps, wide data.
 
-``python -m treeproof_bench.production [--instances 8] [--rows 20000] [--part binary,many,ties,wide] [--before FILE]``
+``python -m treeproof_bench.production [--part binary,many,gaps,ties,forest,wide,widened] [--instances 20]``
 
-It needs no data: models are trained on a made-up population (`population.draw`). ``--json FILE`` of a run with another
-version of treeproof, given as ``--before``, is set beside the times of this one.
+It needs no data: models are trained on a made-up population (`population.draw`) of ``--rows`` rows, drawn with
+``--seed``. Training takes longer than measuring, so fitted models stay in ``--models``, a folder, for the next run.
 
-Times are CPU milliseconds: sums over the instances, or (`ties`, gradient boosting with leaves of very different sizes;
-`wide`, sparse counts of many features) the median and the worst of them, beside the model's own one-row `predict`;
-`minimal` and `widest` count the answers that came in time.
+Times are CPU milliseconds, the median and the worst of the instances, beside the median of the model's own one-row
+`predict` on them; `minimal` counts the answers that came in time. The part `widened` has sums over the instances, and
+``--json FILE`` of a run with another version of treeproof, given as ``--before``, is set beside them.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,12 +32,14 @@ from treeproof_bench.population import Population, draw, draw_counts
 from treeproof_bench.timing import Action, medians, predicts, take_turns
 
 FEATURES = 40
+WIDE_ROWS = 10_000  # at most so many rows of many features
+WORST_RATIO = 100  # no explanation should take longer than so many predictions
 
 
-def xgboost_model(trees: int, depth: int) -> Any:
+def xgboost_model(trees: int, depth: int, rate: float = 0.3) -> Any:
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=trees, max_depth=depth, n_jobs=1, random_state=0)
+    return XGBClassifier(n_estimators=trees, max_depth=depth, learning_rate=rate, n_jobs=1, random_state=0)
 
 
 def lightgbm_model(trees: int, leaves: int) -> Any:
@@ -42,114 +48,203 @@ def lightgbm_model(trees: int, leaves: int) -> Any:
     return LGBMClassifier(n_estimators=trees, num_leaves=leaves, n_jobs=1, random_state=0, verbose=-1)
 
 
-Make = Callable[[int, int], Any]
-LIBRARIES: dict[str, tuple[Make, tuple[int, ...]]] = {
-    "xgboost": (xgboost_model, (6,)),  # depth
-    "lightgbm": (lightgbm_model, (31, 127)),  # leaves
-}
+def histogram_model(trees: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(max_iter=trees, early_stopping=False, random_state=0)
 
 
-def measure(part: str, n_classes: int, sizes: Sequence[int], args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    population = draw(args.rows, FEATURES, n_classes=n_classes)
-    chosen = population.X[np.random.default_rng(0).choice(args.rows, args.instances, replace=False)]
-    earlier = json.loads(args.before.read_text())["parts"].get(part, {"rows": []}) if args.before else {"rows": []}
-    before = {row["model"]: row for row in earlier["rows"]}
-    table = Table(
-        f"{part}: {n_classes} classes, at most {args.timeout:g} s for an answer",
-        "model:24 nodes:9 plain_ms:11.1f before_ms:11.1f minimal:9 widened_ms:12.1f before_widened:16.1f widest:8 "
-        "instances:11",
+def gradient_model(trees: int, depth: int) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    return GradientBoostingClassifier(
+        n_estimators=trees, max_depth=depth, subsample=0.2, max_features=FEATURES // 4, random_state=0
     )
-    for library, (make, shapes) in LIBRARIES.items():
-        for trees, shape in [(t, s) for t in sizes for s in shapes] if importlib.util.find_spec(library) else ():
-            explainer = tp.Explainer(make(trees, shape).fit(population.X, population.y))
-            ways = {
-                "plain": partial(explainer.abductive, timeout=args.timeout),
-                "widened": partial(explainer.abductive, inflate=True, timeout=args.timeout),
-            }
-            timed = take_turns(ways, chosen, args.repeats)
-            row: Row = {"model": f"{library} {trees} x {shape}", "nodes": explainer.forest.n_nodes}
-            row |= {f"{way}_ms": float(np.sum(medians(timed[way]))) for way in ways}
-            row["minimal"] = sum(why.status == "minimal" for why in timed["plain"].results)
-            row["widest"] = sum(bool(why.widest) for why in timed["widened"].results)
-            row["instances"] = len(chosen)
-            known = before.get(row["model"], {})
-            table.add(row | {"before_ms": known.get("plain_ms"), "before_widened": known.get("widened_ms")})
-    asked = sum(row["instances"] for row in table.rows)
-    minimal, widest = (sum(row[key] for row in table.rows) for key in ("minimal", "widest"))
-    return table.rows, [
-        figure(f"minimal in time, {n_classes} classes", f"{minimal} of {asked}", "all", minimal == asked),
-        figure(f"widest in time, {n_classes} classes", f"{widest} of {asked}", "all", widest == asked),
-    ]
 
 
-def run_binary(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    return measure("binary", 2, (300, 1000), args)
+def forest_model(trees: int, depth: int | None = None) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(trees, max_depth=depth, random_state=0)
 
 
-def run_many(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    return measure("many", 5, (100, 300), args)
+@dataclass(frozen=True)
+class Model:
+    """A model to train, on whom, and what is asked of its explanations: their median, in predictions."""
+
+    name: str
+    library: str
+    make: Callable[[], Any]
+    population: Callable[[], Population]
+    goal: float | None = None
+    options: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {"": {}}
+    )  # of Explainer, by what they mean
+
+    def fitted(self, args: argparse.Namespace, population: Population) -> Any:
+        """Train the model, or read it from an earlier run with the same library, rows and seed."""
+        version = importlib.import_module(self.library).__version__
+        shape = f"{len(population.X)} rows, seed {args.seed}, {self.library} {version}"
+        path = args.models / f"{self.name}, {shape}.pickle".replace(" ", "_").replace(",", "")
+        if path.exists():
+            return pickle.loads(path.read_bytes())
+        model = self.make().fit(population.X, population.y)
+        args.models.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_bytes(pickle.dumps(model))
+        unfinished.rename(path)
+        return model
 
 
-def measure_each(
-    part: str, models: Iterable[tuple[str, Any, Population]], args: argparse.Namespace
+def binary_models(args: argparse.Namespace) -> Iterator[Model]:
+    people = partial(draw, args.rows, FEATURES, seed=args.seed)
+    for trees in (300, 1000):
+        yield Model(f"xgboost {trees} x 6", "xgboost", partial(xgboost_model, trees, 6), people, 5)
+    for leaves in (31, 127):
+        yield Model(f"lightgbm 1000 x {leaves}", "lightgbm", partial(lightgbm_model, 1000, leaves), people, 5)
+
+
+def many_models(args: argparse.Namespace) -> Iterator[Model]:
+    for n_classes, trees, rate in ((5, 300, 0.1), (20, 100, 0.3)):
+        people = partial(draw, args.rows, FEATURES, n_classes=n_classes, seed=args.seed)
+        name = f"xgboost {trees} x 6, {n_classes} classes"
+        yield Model(name, "xgboost", partial(xgboost_model, trees, 6, rate), people, 20)
+
+
+def gaps_models(args: argparse.Namespace) -> Iterator[Model]:
+    people = partial(draw, args.rows, FEATURES, seed=args.seed, gaps=0.05)
+    options = {", gaps": {}, ", missing=[]": {"missing": []}}
+    yield Model("histogram 500", "sklearn", partial(histogram_model, 500), people, 5, options)
+
+
+def ties_models(args: argparse.Namespace) -> Iterator[Model]:
+    people = partial(draw, args.rows, FEATURES, seed=args.seed)
+    yield Model("gradient boosting 1000 x 5", "sklearn", partial(gradient_model, 1000, 5), people)
+
+
+def forest_models(args: argparse.Namespace) -> Iterator[Model]:
+    people = partial(draw, args.rows // 2, FEATURES, seed=args.seed)
+    options = {", mean": {}, ", majority": {"vote": "majority"}}
+    yield Model("forest of 500", "sklearn", partial(forest_model, 500), people, 5, options)
+
+
+def wide_models(args: argparse.Namespace) -> Iterator[Model]:
+    for n_features in (200, 1000, 5000):
+        counts = partial(draw_counts, min(args.rows, WIDE_ROWS), n_features, seed=args.seed)
+        wide = f"{n_features} features"
+        yield Model(f"xgboost 300 x 6, {wide}", "xgboost", partial(xgboost_model, 300, 6), counts)
+        options = {", mean": {}, ", majority": {"vote": "majority"}}
+        yield Model(f"forest 100 x 8, {wide}", "sklearn", partial(forest_model, 100, 8), counts, options=options)
+
+
+def measure(
+    part: str, models: Callable[[argparse.Namespace], Iterable[Model]], args: argparse.Namespace
 ) -> tuple[list[Row], list[Row]]:
     table = Table(
         f"{part}: at most {args.timeout:g} s for an answer",
-        "model:34 nodes:9 median_ms:11.1f worst_ms:10.1f predict_ms:12.2f ratio:8.1f kept:6 near_ties:11 minimal:9 "
+        "model:40 nodes:9 median_ms:11.1f worst_ms:10.1f predict_ms:12.2f ratio:8.1f worst_ratio:13.1f kept:6 "
+        "near_ties:11 minimal:9 instances:11",
+    )
+    figures = []
+    for model in models(args):
+        if not importlib.util.find_spec(model.library) or args.model not in model.name:
+            continue
+        population = model.population()
+        fitted = model.fitted(args, population)
+        rows = population.X[np.random.default_rng(1).choice(len(population.X), args.instances, replace=False)]
+        for meaning, options in model.options.items():
+            complete = rows if options.get("missing") is None else np.nan_to_num(rows)
+            row = measure_one(model.name + meaning, fitted, tp.Explainer(fitted, **options), complete, args)
+            table.add(row)
+            if model.goal is not None:
+                goal, ratio = f"{model.goal:g}", row["ratio"]
+                figures.append(figure(f"predictions, {row['model']}", ratio, goal, ratio <= model.goal))
+                worst = row["worst_ratio"]
+                figures.append(figure("  in the worst case", worst, str(WORST_RATIO), worst <= WORST_RATIO))
+    asked, minimal = (sum(row[key] for row in table.rows) for key in ("instances", "minimal"))
+    return table.rows, [figure(f"minimal in time, {part}", f"{minimal} of {asked}", "all", minimal == asked), *figures]
+
+
+def measure_one(name: str, fitted: Any, explainer: tp.Explainer, rows: Any, args: argparse.Namespace) -> Row:
+    actions: dict[str, Action] = {
+        "explain": partial(explainer.abductive, timeout=args.timeout),
+        "predict": predicts(fitted),
+    }
+    timed = take_turns(actions, rows, args.repeats)
+    times, predict = medians(timed["explain"]), float(np.median(medians(timed["predict"])))
+    found = timed["explain"].results
+    row: Row = {"model": name, "nodes": explainer.forest.n_nodes, "predict_ms": predict, "each_ms": times.tolist()}
+    row |= {"median_ms": float(np.median(times)), "worst_ms": float(np.max(times))}
+    row |= {"ratio": row["median_ms"] / predict, "worst_ratio": row["worst_ms"] / predict}
+    row["kept"] = int(np.median([len(why.features) for why in found]))
+    row["near_ties"] = sum(why.stats.near_ties > 0 for why in found)
+    row["minimal"] = sum(why.status == "minimal" for why in found)
+    return row | {"instances": len(rows)}
+
+
+def widened_models(args: argparse.Namespace) -> Iterator[Model]:
+    for n_classes, sizes in ((2, (300, 1000)), (5, (100, 300))):
+        people = partial(draw, args.rows // 5, FEATURES, n_classes=n_classes, seed=args.seed)
+        of = f"{n_classes} classes"
+        for trees in sizes:
+            yield Model(f"xgboost {trees} x 6, {of}", "xgboost", partial(xgboost_model, trees, 6), people)
+            for leaves in (31, 127):
+                make = partial(lightgbm_model, trees, leaves)
+                yield Model(f"lightgbm {trees} x {leaves}, {of}", "lightgbm", make, people)
+
+
+def run_widened(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
+    earlier = json.loads(args.before.read_text())["parts"].get("widened", {"rows": []}) if args.before else {"rows": []}
+    before = {row["model"]: row for row in earlier["rows"]}
+    table = Table(
+        f"widened: at most {args.timeout:g} s for an answer",
+        "model:34 nodes:9 plain_ms:11.1f before_ms:11.1f minimal:9 widened_ms:12.1f before_widened:16.1f widest:8 "
         "instances:11",
     )
-    for name, model, population in models:
-        rows = population.X[np.random.default_rng(1).choice(len(population.X), args.instances, replace=False)]
-        model.fit(population.X, population.y)
-        explainer = tp.Explainer(model)
-        actions: dict[str, Action] = {
-            "explain": partial(explainer.abductive, timeout=args.timeout),
-            "predict": predicts(model),
+    for model in widened_models(args):
+        if not importlib.util.find_spec(model.library) or args.model not in model.name:
+            continue
+        population = model.population()
+        chosen = population.X[np.random.default_rng(0).choice(len(population.X), args.instances, replace=False)]
+        explainer = tp.Explainer(model.fitted(args, population))
+        ways = {
+            "plain": partial(explainer.abductive, timeout=args.timeout),
+            "widened": partial(explainer.abductive, inflate=True, timeout=args.timeout),
         }
-        timed = take_turns(actions, rows, args.repeats)
-        times, predict = medians(timed["explain"]), float(np.median(medians(timed["predict"])))
-        found = timed["explain"].results
-        row: Row = {"model": name, "nodes": explainer.forest.n_nodes, "predict_ms": predict}
-        row |= {"median_ms": float(np.median(times)), "worst_ms": float(np.max(times))}
-        row |= {"ratio": row["median_ms"] / predict, "kept": int(np.median([len(why.features) for why in found]))}
-        row["near_ties"] = sum(why.stats.near_ties > 0 for why in found)
-        row["minimal"] = sum(why.status == "minimal" for why in found)
-        table.add(row | {"instances": len(rows)})
-    asked, minimal = (sum(row[key] for row in table.rows) for key in ("instances", "minimal"))
-    return table.rows, [figure(f"minimal in time, {part}", f"{minimal} of {asked}", "all", minimal == asked)]
+        timed = take_turns(ways, chosen, args.repeats)
+        row: Row = {"model": model.name, "nodes": explainer.forest.n_nodes}
+        row |= {f"{way}_ms": float(np.sum(medians(timed[way]))) for way in ways}
+        row["minimal"] = sum(why.status == "minimal" for why in timed["plain"].results)
+        row["widest"] = sum(bool(why.widest) for why in timed["widened"].results)
+        row["instances"] = len(chosen)
+        known = before.get(row["model"], {})
+        table.add(row | {"before_ms": known.get("plain_ms"), "before_widened": known.get("widened_ms")})
+    asked, minimal, widest = (sum(row[key] for row in table.rows) for key in ("instances", "minimal", "widest"))
+    return table.rows, [
+        figure("minimal in time, widened", f"{minimal} of {asked}", "all", minimal == asked),
+        figure("widest in time", f"{widest} of {asked}", "all", widest == asked),
+    ]
 
 
-def run_ties(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    from sklearn.ensemble import GradientBoostingClassifier
-
-    population = draw(args.rows, FEATURES)
-    model = GradientBoostingClassifier(
-        n_estimators=1000, max_depth=5, subsample=0.2, max_features=FEATURES // 4, random_state=0
-    )
-    return measure_each("ties", [("gradient boosting 1000 x 5", model, population)], args)
-
-
-def run_wide(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
-    from sklearn.ensemble import RandomForestClassifier
-
-    def models() -> Iterator[tuple[str, Any, Population]]:
-        for n_features in (200, 1000, 5000):
-            population = draw_counts(args.rows // 2, n_features)
-            if importlib.util.find_spec("xgboost"):
-                yield f"xgboost 300 x 6, {n_features} features", xgboost_model(300, 6), population
-            forest = RandomForestClassifier(100, max_depth=8, random_state=0)
-            yield f"forest 100 x 8, {n_features} features", forest, population
-
-    return measure_each("wide", models(), args)
-
-
-PARTS = {"binary": run_binary, "many": run_many, "ties": run_ties, "wide": run_wide}
+MODELS: dict[str, Callable[[argparse.Namespace], Iterator[Model]]] = {
+    "binary": binary_models,
+    "many": many_models,
+    "gaps": gaps_models,
+    "ties": ties_models,
+    "forest": forest_models,
+    "wide": wide_models,
+}
+PARTS = {**{part: partial(measure, part, models) for part, models in MODELS.items()}, "widened": run_widened}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(instances=8, repeats=1)
-    parser.add_argument("--rows", type=int, default=20_000, help="rows to train on")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one answer")
+    parser.set_defaults(repeats=1)
+    parser.add_argument("--rows", type=int, default=100_000, help="rows to train on")
+    parser.add_argument("--seed", type=int, default=1, help="of the population")
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds for one answer")
+    parser.add_argument("--model", default="", help="only models with this in their names")
+    folder = Path(tempfile.gettempdir()) / "treeproof-models"
+    parser.add_argument("--models", type=Path, default=folder, help="folder for fitted models")
     parser.add_argument("--before", type=Path, help="the JSON file of an earlier run, to print beside this one")
 
 

@@ -1,4 +1,6 @@
 // The forest over cells: labels, depth and the softmax, by the twin's own sums.
+#include <type_traits>
+
 #include "../forest.hpp"
 #include "../table.hpp"
 #include "checks.hpp"
@@ -113,6 +115,19 @@ void check_softmax(Random& random) {
     for (std::size_t k = 0; k < shares.size(); ++k)
       if (shares[k] > shares[expected]) expected = static_cast<int>(k);
     CHECK(softmax_label(sums) == expected, "the first largest share of a softmax");
+
+    // The rule by which pairs decide, at its boundary: the first class, which wins ties, is behind the second by the
+    // least that is more than the gap. The others may be anywhere, also ahead of both.
+    Sums rule;
+    rule.single = std::is_same_v<Number, float>;
+    if (sums.size() > 2 && i % 3 == 0) sums[2] = base + static_cast<Number>(i) / Number{7};
+    sums[1] = base;
+    sums[0] = base - static_cast<Number>(rule.softmax_gap());
+    while (!(static_cast<double>(base) - static_cast<double>(sums[0]) > rule.softmax_gap()))
+      sums[0] = std::nextafter(sums[0], Number{-100});
+    CHECK(softmax_label(sums) != 0, "who is behind by more than the gap does not have the label");
+    const Number next = std::nextafter(Number{1} / 4, Number{0});
+    CHECK(softmax_label(std::vector<Number>{next, Number{1} / 4}) == 0, "without a gap the rule would be wrong");
   }
 }
 

@@ -27,13 +27,19 @@ void check_local_search(Random& random, const Case& c, LocalSearch& search, cons
       if (differs) one_better = std::max(one_better, residual_value(c, r, point));
     }
   search.start(r, contest.box, start);
-  const std::int64_t after = search.run(std::numeric_limits<std::int64_t>::max(), 1);
+  const std::int64_t after = search.run(std::numeric_limits<std::int64_t>::max(), 1, never_stop);
   CHECK(after == (r.features.empty() ? here : one_better), "the first step is the best change of one feature");
+
+  search.start(r, contest.box, start);
+  search.run(std::numeric_limits<std::int64_t>::max(), 5, stop_after(0));
+  Point stayed = start;
+  search.place(stayed);
+  CHECK(stayed == start, "local search takes no step once it must stop");
 
   for (const std::int64_t target : {best, best + 1, here}) {
     Point point = start;
     search.start(r, contest.box, start);
-    const std::int64_t value = search.run(target, random.between(1, 20));
+    const std::int64_t value = search.run(target, random.between(1, 20), never_stop);
     search.place(point);
     CHECK(contains(contest.allowed, point), "local search stays in the box");
     CHECK(value == residual_value(c, r, point), "local search tells the value of its point");
@@ -56,7 +62,7 @@ void regression_gain_of_the_next_feature() {
   LocalSearch search(c.forest);
   Point point{0, 1};
   search.start(residual, box, point);
-  const std::int64_t value = search.run(std::numeric_limits<std::int64_t>::max(), 1);
+  const std::int64_t value = search.run(std::numeric_limits<std::int64_t>::max(), 1, never_stop);
   search.place(point);
   CHECK(value == 0 && residual_value(c, residual, point) == 0, "either change costs one of the two votes");
 }

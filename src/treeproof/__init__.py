@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeproof.checker import Checked, CheckError
 from treeproof.errors import (
+    Cancelled,
     ForestFormatError,
     ImportMismatchError,
     InputError,
@@ -33,6 +34,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.importers import import_model
 from treeproof.model.labels import Named
 from treeproof.proof.certificate import Certificate, check
+from treeproof.query.oracle import Cancel, cancelling
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.abductive import Abductive
@@ -75,6 +77,8 @@ __all__ = [
     "Audit",
     "AuditedRow",
     "Batch",
+    "Cancel",
+    "Cancelled",
     "Certificate",
     "Changed",
     "CheckError",
@@ -128,6 +132,7 @@ __all__ = [
     "UnsupportedQueryError",
     "Verdict",
     "build_forest",
+    "cancelling",
     "check",
     "compare",
     "differ",

@@ -1,3 +1,4 @@
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,10 @@ _Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8]
 class Cancel:
     def __init__(self) -> None: ...
     def set(self) -> None: ...
+    @property
+    def is_set(self) -> bool: ...
+
+current_cancel: ContextVar[Cancel | None]
 
 class TooDeepError(ValueError): ...
 

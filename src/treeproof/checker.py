@@ -4,7 +4,7 @@ It trusts neither the solver nor the C++ core nor the rest of the package, and i
 (the JSON of a treeproof Forest) and the certificate, evaluates the model where the certificate names inputs, and
 recomputes every bound. What it relies on is stated below, in the order in which it is used. Run it alone:
 
-    python checker.py certificate.json forest.json [--row JSON] [--budget STEPS]
+    python checker.py certificate.json forest.json [second.json] [--row JSON] [--budget STEPS]
 
 It needs Python 3.10 or newer. Exit codes: 0 accepted, 2 bad usage or a file that cannot be read, 3 rejected.
 
@@ -26,11 +26,11 @@ The claims. An input is *excluded* if it has another label than the instance; wi
   change      An excluded input differs from the instance in some features only; of fewer of them none does.
   complete    These are all minimal sets of features that force the label (reasons), and all whose change can give
               another (changes): every set of features either has all of a reason, so that keeping it forces the label,
-              or nothing of a change, so that keeping it does not (`leaves_open`).
+              or nothing of a change, so that keeping it does not (`is_possible`).
   audit       For each of some rows: a change of some features alone gives another label, or none does.
 Besides, `wider`: inputs beside each condition show that it cannot be extended. `minimum`: whatever forces the label has
 a feature in which an excluded input differs, and a change has one of each reason, so none costs less than the cheapest
-features that meet all these (`is_met`). If `groups` of features are declared, each counts as one.
+features that meet all these (`is_possible`). If `groups` of features are declared, each counts as one.
 
 The proof. For each label to exclude, a split tree of the box shows that no point of it has that label, say k. A split
 cuts the box in two by one feature. A leaf is closed by one of four reasons:
@@ -103,6 +103,10 @@ class CheckError(Exception):
     """The certificate does not prove its claim; the message says why."""
 
 
+class ModelError(CheckError):
+    """The model cannot be read; the message says why."""
+
+
 def require(condition: Any, message: str) -> None:
     """Raise CheckError unless the condition is true."""
     if not condition:
@@ -113,6 +117,7 @@ class Budget:
     """How much work is left: about a step for each node, cell or number that is looked at."""
 
     def __init__(self, steps: float) -> None:
+        require(isinstance(steps, int | float), f"The budget must be a number of steps, not {steps!r}.")
         self.steps = self.left = steps
 
     def spend(self, steps: float) -> None:
@@ -209,12 +214,14 @@ class Model:
 
     def __init__(self, text: str, budget: Budget | None = None) -> None:
         self.budget = budget or Budget(math.inf)
-        self.budget.spend(len(text))
         try:
+            self.budget.spend(len(text))
             self.fingerprint = fingerprint(text)
             self._read(parse(text))
         except DAMAGED as error:
-            raise _unreadable("model", error) from error
+            raise ModelError(_unreadable("model", error)) from error
+        except CheckError as problem:
+            raise problem if self.budget.left < 0 else ModelError(str(problem)) from None
 
     def _read(self, document: Any) -> None:
         forest = isinstance(document, dict) and document.get("format") == "treeproof-forest"
@@ -490,6 +497,19 @@ class Model:
         if not self.error:
             reach = math.ceil(reach / step) * step  # exact sums reach it or fall short by a step
         return times * ((reach if up else step - reach) - self.error)
+
+    def score(self, k: int) -> tuple[str, Fraction]:
+        """Return what the sum for a class is called once it is divided, and by what it is."""
+        if self.vote == "majority":
+            return f"the share of the votes for {self.names[k]}", Fraction(len(self.roots))
+        return "the score" if self.cuts is not None else f"the score of {self.names[k]}", Fraction(self.divisor)
+
+    @property
+    def adding(self) -> list[Any]:
+        """How leaf values become a label."""
+        members = [vars(member) for member in self.members]
+        sums = [self.start, self.adds, self.divides, self.divisor, self.cuts, self.softmax, self.sigmoid, members]
+        return [self.vote == "majority", self.classes, *sums]
 
     def rounded(self, value: float, numbers: str | None = None) -> float:
         """Return the nearest of the numbers in which the model adds, or of these."""
@@ -778,39 +798,55 @@ def _bits(bits: int) -> list[int]:
 # ---------------------------------------------------------------------------------------------------------- the claim
 
 
-def check(certificate: Any, model: str | Model, row: Any = None, budget: float = BUDGET) -> Checked:
+def check(
+    certificate: Any,
+    model: str | Model,
+    row: Any = None,
+    budget: float = BUDGET,
+    other: str | Model | None = None,
+) -> Checked:
     """Check a certificate, as JSON text or parsed, against a model; CheckError says why it fails.
 
     The model is the JSON text of a Forest or, to read it only once for many certificates, ``Model(text)``. With a
     `row`, a list of values or a dict by column, the certificate must be about that row. A check that takes more than
-    `budget` steps is given up, with a CheckError.
+    `budget` steps is given up, with a CheckError. If it is about two models, `other` is the second.
     """
     work = Budget(budget)
     read_model = Model(model, work) if isinstance(model, str) else model
+    second = Model(other, work) if isinstance(other, str) else other
     try:
         if isinstance(certificate, str):
             work.spend(BYTE_STEPS * len(certificate))
             certificate = parse(certificate)
-        if isinstance(certificate, dict) and ("pair" in certificate or "pairs" in certificate):
-            require(row is None, "The certificate is about pairs of inputs, not about a row.")
-            several = "pairs" in certificate
-            if several:
-                return check_independent(certificate, read_model, work)
+        about_all = isinstance(certificate, dict) and bool({"pair", "pairs", "other"} & set(certificate))
+        require(row is None or not about_all, "The certificate is about all inputs, not about a row.")
+        if about_all and "other" in certificate:
+            return check_two(certificate, read_model, second, work)
+        require(second is None, "The certificate is about one model, but two are given.")
+        if about_all and "pairs" in certificate:
+            return check_pairs(certificate, read_model, None, work)
+        if about_all:
             return ScorePair(certificate, read_model, work).check()
         return Claim(certificate, read_model, work).check(row)
     except DAMAGED as error:
-        raise _unreadable("certificate", error) from error
+        raise CheckError(_unreadable("certificate", error)) from error
+
+
+def _require_version(certificate: dict[str, Any]) -> None:
+    known = certificate.get("format") == "treeproof-certificate"
+    require(known, "This is not a treeproof certificate.")
+    version = certificate["version"]
+    right = type(version) is int and version == VERSION
+    require(right, f"The version must be {VERSION}, not {version!r}. Make the certificate again.")
 
 
 class Claim:
     """What every certificate claims something about: a model, a space, and an instance with its label."""
 
     def __init__(self, certificate: Any, model: Model, budget: Budget) -> None:
-        known = isinstance(certificate, dict) and certificate.get("format") == "treeproof-certificate"
-        require(known, "This is not a treeproof certificate.")
-        version, claim = certificate["version"], certificate["claim"]
-        right = type(version) is int and version == VERSION
-        require(right, f"The version must be {VERSION}, not {version!r}. Make the certificate again.")
+        require(isinstance(certificate, dict), "This is not a treeproof certificate.")
+        _require_version(certificate)
+        claim = certificate["claim"]
         require(type(claim) is str and claim in CLAIM_KEYS, f"Unknown claim {claim!r}.")
         keys = KEYS | CLAIM_KEYS[claim] | ({"around", "groups"} & set(certificate))
         require(set(certificate) == keys, f"Unknown or missing fields: {sorted(set(certificate) ^ keys)}.")
@@ -830,7 +866,7 @@ class Claim:
         near = self.space.by_feature(certificate.get("around", {}))
         self.near = {f: self.space.mask(f, cells) for f, cells in near.items()}  # what features stay in
         self.around = [self.near.get(f, feature.all) for f, feature in enumerate(self.features)]
-        self.require_inside(self.at, self.around, "The instance lies outside the ranges around it.")
+        self.require_inside(self.at, self.around, "The instance")
         self.groups = Groups(certificate.get("groups", []), self.space)
 
     def check(self, row: Any) -> Checked:
@@ -859,9 +895,26 @@ class Claim:
         others = min(differ, key=len, default=["all"])
         require(not others, f"The certificate is about another row: {', '.join(others[:MOST_VALUES])} differ.")
 
-    def require_inside(self, at: list[int], box: list[int], message: str) -> None:
+    def require_inside(self, at: list[int], box: list[int], what: str) -> None:
         """Require that cells are among those of a box."""
-        require(all(cells >> cell & 1 for cell, cells in zip(at, box, strict=True)), message)
+        astray = [f for f, (cell, cells) in enumerate(zip(at, box, strict=True)) if not cells >> cell & 1]
+        require(not astray, f"{what} leaves the range of features {astray}.")
+
+    def witness(
+        self, given: Any, what: str, box: list[int], excluded: set[int] | None = None
+    ) -> tuple[list[float], list[int], int]:
+        """Return an input of the box with an excluded label: its values, its cells, and that label."""
+        row, at = self.changed(given, what)
+        self.require_inside(at, box, what)
+        got = self.model.label(row)
+        right = got in (self.excluded if excluded is None else excluded)
+        require(right, f"{what} shows nothing: it has the label {got}.")
+        return row, at, got
+
+    def require_same(self, new: list[float], old: list[float], free: set[int], what: str) -> None:
+        """Require that two rows have the same values of all but the free features."""
+        others = [c for f, feature in enumerate(self.features) if f not in free for c in feature.columns]
+        require(all(_same(new[c], old[c]) for c in others), f"{what} changes other features.")
 
     def changed(self, given: Any, what: str) -> tuple[list[float], list[int]]:
         """Return a row that is given by what it changes of the instance, and its cells."""
@@ -880,9 +933,7 @@ class Claim:
 
     def differing(self, given: Any) -> int:
         """Return the groups in which an excluded input near the instance differs from it, as bits."""
-        row, at = self.changed(given, "A change")
-        require(self.model.label(row) in self.excluded, "A change does not have another label.")
-        self.require_inside(at, self.around, "A change leaves the ranges around the instance.")
+        _, at, _ = self.witness(given, "A change", self.around)
         return self.groups.bits(f for f, cell in enumerate(at) if cell != self.at[f])
 
     def forcing(self, reason: Any) -> int:
@@ -897,31 +948,23 @@ class Claim:
         minimal, space = self.given["claim"] == "minimal", self.space
         kept = {f: space.mask(f, cells) for f, cells in space.by_feature(self.given["box"]).items()}
         box = [kept.get(f, mask) for f, mask in enumerate(self.around)]
-        self.require_inside(self.at, box, "The instance lies outside the claimed conditions.")
+        self.require_inside(self.at, box, "The instance")
         self.prove(box, self.given["proof"])
         chosen = self.groups.having(kept)
-
-        def check_witness(f: int, given: Any, inside: list[int]) -> int:
-            """Return the cell of the feature in an excluded input that lies inside."""
-            row, at = self.changed(given, f"The witness of feature {f}")
-            astray = [g for g, cell in enumerate(at) if not inside[g] >> cell & 1]
-            require(not astray, f"The witness of feature {f} leaves the range of features {astray}.")
-            got = self.model.label(row)
-            require(got in self.excluded, f"The witness of feature {f} shows nothing: it has the label {got}.")
-            return at[f]
 
         witnesses, wider = space.by_feature(self.given["witnesses"]), self.given["wider"]
         expected = chosen if minimal else set()
         require(set(witnesses) == expected, "A minimal set, and no other, must have a witness for each feature.")
         for f, given in witnesses.items():
             # Also where conditions are wide, each feature is needed for the instance's own cells.
-            check_witness(f, given, self.kept(g for g in kept if self.groups.of[g] != f))
+            others = self.kept(g for g in kept if self.groups.of[g] != f)
+            self.witness(given, f"The witness of feature {f}", others)
         if wider is not None:
             by_feature = space.by_feature(wider)
             require(set(by_feature) == set(kept), "There must be witnesses beside each condition, and beside no other.")
             for f, rows in by_feature.items():
                 beyond = [*box[:f], self.features[f].all, *box[f + 1 :]]
-                shown = {check_witness(f, row, beyond) for row in rows}
+                shown = {self.witness(row, f"The witness of feature {f}", beyond)[1][f] for row in rows}
                 beside = set(_bits(self.features[f].beside(kept[f]))) - shown
                 require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
         text = self._says(chosen)
@@ -948,12 +991,9 @@ class Claim:
         """Features whose change, with all others as they are, gives an excluded label; that of fewer does not."""
         changed = {self.space.index(f) for f in self.given["changed"]}
         require(len(changed) == len(self.given["changed"]), "A feature is changed twice.")
-        new, reached = self.changed(self.given["witness"], "The witness")
-        self.require_inside(reached, self.around, "The witness leaves the ranges around the instance.")
-        others = [c for f, feature in enumerate(self.features) if f not in changed for c in feature.columns]
-        require(all(_same(new[c], self.row[c]) for c in others), "The witness changes other features.")
-        got, units = self.model.label(new), self.groups.having(changed)
-        require(got in self.excluded, f"The witness has the label {got}.")
+        new, reached, got = self.witness(self.given["witness"], "The witness", self.around)
+        self.require_same(new, self.row, changed, "The witness")
+        units = self.groups.having(changed)
         whole = {f for unit in units for f in self.groups.members[unit]}
         require(changed == whole, "The features of a group must change together.")
         proofs = self.space.by_feature(self.given["proofs"])
@@ -981,8 +1021,9 @@ class Claim:
         """All minimal sets of features that force the label, and all whose change can give another."""
         reasons = [self.forcing(reason) for reason in self.given["reasons"]]
         changes = [self.differing(change) for change in self.given["changes"]]
-        decided = not leaves_open(reasons, changes, self.budget)
-        require(decided, "The lists leave open whether some features force the label.")
+        # A set that has all of a reason forces the label, one that has nothing of a change does not.
+        left_open = is_possible(changes, reasons, [1] * len(self.features), math.inf, self.budget)
+        require(not left_open, "The lists leave open whether some features force the label.")
         lists = [
             [one for one in sorted(set(those)) if all(one == other or one & other != other for other in those)]
             for those in (reasons, changes)
@@ -1010,16 +1051,15 @@ class Claim:
         for one in self.given["rows"]:
             row, at = self.changed(one["row"], "A row")
             label, box = self.model.label(row), self.kept(set(range(len(self.features))) - free, at)
+            others = set(range(self.model.n_classes)) - {label}
             shown = f"{self.model.names[label]}: {row_text(values(self.space, row))}"
             require(set(one) in ({"row", "witness"}, {"row", "proof"}), "A row has a witness or a proof.")
             if "proof" in one:
-                self.prove(box, one["proof"], set(range(self.model.n_classes)) - {label})
+                self.prove(box, one["proof"], others)
                 lines.append(f"no other label than {shown}")
                 continue
-            new, reached = self.changed(one["witness"], "A witness")
-            others = [c for f, feature in enumerate(self.features) if f not in free for c in feature.columns]
-            require(all(_same(new[c], row[c]) for c in others), "A witness changes other features.")
-            require((got := self.model.label(new)) != label, "A witness does not have another label.")
+            new, reached, got = self.witness(one["witness"], "A witness", box, others)
+            self.require_same(new, row, free, "A witness")
             moved = [self.features[f] for f in sorted(free) if reached[f] != at[f]]
             to = ", ".join(f"{feature.name}: {show(feature, row)} -> {show(feature, new)}" for feature in moved)
             lines.append(f"{self.model.names[got]} if {to}, instead of {shown}")
@@ -1047,8 +1087,8 @@ class Claim:
             one = len({costs[f] for f in those}) == 1
             require(one, f"The features of {self.groups.named({group})} must state one cost.")
         total = sum(costs[group] for group in chosen)
-        met = is_met(sets, costs, total - 1, self.budget)
-        require(not met, "The certificate does not exclude a smaller or cheaper set.")
+        cheaper = is_possible(sets, [], costs, total - 1, self.budget)
+        require(not cheaper, "The certificate does not exclude a smaller or cheaper set.")
         if set(costs) == {1}:
             return f"; no smaller set {does}"
         named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
@@ -1063,13 +1103,16 @@ class Groups:
         self.of = list(range(len(known)))  # the group of a feature, or else itself
         self.members = {f: [f] for f in self.of}
         self._names, self.texts = dict(enumerate(known)), []
+        grouped, called = set[int](), set(known)
         for group in given:
             require(set(group) == {"name", "features"}, "A group has a name and features.")
             require(type(group["name"]) is str, "The name of a group must be text.")
             those, name = sorted(space.index(f) for f in group["features"]), _name(group["name"])
-            once = len(set(those)) == len(those) and all(self.members.get(f) == [f] for f in those)
+            once = len(set(those)) == len(those) and not grouped.intersection(those)
             require(those and once, "A group must have features, and each feature be in one group, once.")
-            require(name not in self._names.values(), "Groups must not be called as another group or a feature is.")
+            require(name not in called, "Groups must not be called as another group or a feature is.")
+            grouped.update(those)
+            called.add(name)
             self.texts.append(f"{name}: {', '.join(known[f] for f in those)}")
             for f in those:
                 self.of[f] = those[0]
@@ -1089,44 +1132,140 @@ class Groups:
         return ", ".join(self._names[group] for group in sorted(groups))
 
 
-# Pairs: two inputs that differ in some columns alone. What the second scores less the first is a model of its own, made
-# here from the trees of the first one: the claim about pairs is one about a label of that model.
+# Pairs: two inputs that differ in some columns alone, or one input of two models. What the second scores less the first
+# is a model of its own, made here from the trees of both: the claim about pairs is one about a label of that model.
+
+
+class Joined:
+    """The trees of two models, those of the second behind those of the first, over the columns of the first.
+
+    If one model reads float32 and the other does not, a threshold of the first is the largest float64 that it rounds to
+    its left side.
+    """
+
+    def __init__(self, one: Model, two: Model) -> None:
+        names, others = ([column["name"] for column in model.columns] for model in (one, two))
+        plain = [f"x{c}" for c in range(len(names))]  # the columns of a model that was trained without names
+        self.by_position = sorted(names) != sorted(others)
+        fits = not self.by_position or (len(names) == len(others) and plain in (names, others))
+        require(fits, "Both models must have the same columns.")
+        place = list(range(len(names))) if self.by_position else [names.index(name) for name in others]
+        alike = all(one.columns[at]["categories"] == two.columns[c]["categories"] for c, at in enumerate(place))
+        require(alike, "Both models must know the same categories.")
+        self.numbers = one.numbers if one.numbers == two.numbers else "float64"
+        self.columns, self.subsets, n = one.columns, one.subsets + two.subsets, len(one.feature)
+        self.trees = [*one.trees, *((root + n, end + n) for root, end in two.trees)]
+        self.feature = one.feature + [place[c] if c >= 0 else -1 for c in two.feature]
+        self.subset = one.subset + [s + len(one.subsets) if s >= 0 else -1 for s in two.subset]
+        self.left, self.right = (
+            [*a, *(i + n if i >= 0 else -1 for i in b)] for a, b in ((one.left, two.left), (one.right, two.right))
+        )
+        self.missing_left = one.missing_left + two.missing_left
+        self.threshold = [*self._thresholds(one), *self._thresholds(two)]
+
+    def same(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
+        """Return whether two trees, each from a node up to another, have the same splits in the same places."""
+
+        def split(node: int, root: int) -> tuple[Any, ...]:
+            if self.feature[node] < 0:
+                return ()
+            by = self.subsets[self.subset[node]] if self.subset[node] >= 0 else self.threshold[node]
+            return self.feature[node], by, self.missing_left[node], self.left[node] - root, self.right[node] - root
+
+        n, root, other = one[1] - one[0], one[0], two[0]
+        return n == two[1] - other and all(split(root + i, root) == split(other + i, other) for i in range(n))
+
+    def _thresholds(self, model: Model) -> list[float]:
+        if model.numbers == self.numbers:
+            return model.threshold
+        splits = zip(model.threshold, model.feature, model.subset, strict=True)
+        return [_widest(at) if column >= 0 and subset < 0 else at for at, column, subset in splits]
+
+
+def _widest(at: float) -> float:
+    """Return the largest float64 that rounds to a float32 of at most `at`, which is one."""
+    (bits,) = struct.unpack("<i", struct.pack("<f", at or 0.0))
+    (above,) = struct.unpack("<f", struct.pack("<i", bits + 1 if bits >= 0 else bits - 1))
+    found = at / 2 + above / 2
+    found = found if _single(found) <= at else math.nextafter(found, -math.inf)
+    require(_single(found) <= at < _single(math.nextafter(found, math.inf)), "A threshold is too large for a float32.")
+    return found
 
 
 class Pair:
-    """Two inputs that differ in some columns alone, and the model that a claim about them is a label of.
+    """Two inputs of a model that differ in some columns alone, or one input of two models.
 
-    Nodes of its trees are [column, node, left, right, values]: a split is that of a node of the model, tested for the
-    first input, or, in a column of its own behind the others, for the second. Leaves have a value for each sum.
+    A claim about them is one about a label of a model of its own. Nodes of its trees are [column, node, left, right,
+    values]: a split is that of a node of the model, tested for the first input, or, in a column of its own behind the
+    others, for the second. Leaves have a value for each sum. Of two models all columns are shared.
     """
 
-    def __init__(self, certificate: dict[str, Any], keys: set[str], model: Model, budget: Budget) -> None:
-        self.given = {key: value for key, value in certificate.items() if key != "pair"}
+    def __init__(
+        self, certificate: dict[str, Any], keys: set[str], model: Model, other: Model | None, budget: Budget
+    ) -> None:
+        self.given = {key: value for key, value in certificate.items() if key not in ("pair", "other")}
         self.pair = certificate["pair"]
-        require(set(self.pair) == keys, "A pair has unknown or missing fields.")
+        require(set(self.pair) == (keys if other else keys | {"columns"}), "A pair has unknown or missing fields.")
         require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
-        require(not model.members and model.error is not None, "The model's sums must be plain, and not overflow.")
-        self.model, self.budget = model, budget
-        self.columns = _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
-        require(len(set(self.columns)) == len(self.columns) > 0, "Columns of a pair must differ.")
+        same = certificate.get("other") == (other and other.fingerprint)
+        require(same, "The certificate is about two models, and the second is another one.")
+        self.model, self.other, self.budget = model, other or model, budget
+        require(None not in (self.model.error, self.other.error), "The model's sums must not overflow.")
+        self.two = other is not None
+        self.forest: Model | Joined = Joined(model, other) if other else model  # whose trees are walked
+        self.second = len(model.feature) if other else 0  # where the nodes of the second begin
+        self.columns = [] if other else _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
+        require(self.two or len(set(self.columns)) == len(self.columns) > 0, "Columns of a pair must differ.")
         self.names = ", ".join(_name(model.columns[c]["name"]) for c in self.columns)
         self.direction: int | None = None
         self.trees: list[list[list[Any]]] = []
+        self.none: list[float] = [0.0]  # of inner nodes: nothing for each sum
 
     def checked(self, label: int | None, target: int | None) -> tuple[Checked, Fraction]:
         """Return what is proved of the label of the pair's model, and how far its sums may be from the exact ones.
 
-        The values of its leaves were rounded once, and then its sums are.
+        The values of its leaves, and what its sums start from, were rounded once; then its sums are.
         """
         made = Model(self.document(), self.budget)
         made.fingerprint = self.model.fingerprint
         right = self.given["claim"] == "sufficient" and self.given["target"] == target
         require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
+        require(not {"around", "groups"} & set(self.given), "A pair has neither ranges around it nor groups.")
         require(made.error is not None, "The sums of a pair must not overflow.")
-        done = Claim(self.given, made, self.budget).check(None)
+        claim = Claim(self.given, made, self.budget)
+        if not self.two and self.direction is None:
+            self._require_alike(claim)
+        done = claim.check(None)
         done.row, done.decides = [], rule(self.model)
-        sizes = (max(abs(value) for node in nodes for value in node[4]) for nodes in self.trees)
-        return done, (made.error or Fraction(0)) + sum(map(Fraction, sizes), Fraction(0)) / 2**52
+        if self.two:
+            done.decides += f"; the second model: {self.other.fingerprint[:12]}, {rule(self.other)}"
+        sizes = [max(abs(value) for node in nodes for value in node[4]) for nodes in self.trees]
+        rounded = sum(map(Fraction, sizes), Fraction(max(map(abs, made.start)))) / 2**52
+        return done, (made.error or Fraction(0)) + rounded
+
+    def _require_alike(self, claim: Claim) -> None:
+        """Require that the two inputs may change places: otherwise a proof would be about one order of them only."""
+        n = len(self.model.columns)
+        copies = {c: n + i for i, c in enumerate(self.columns)}
+        swapped = copies | {copy: c for c, copy in copies.items()}
+        known = {tuple(feature.columns): f for f, feature in enumerate(claim.features)}
+        other = [known.get(tuple(swapped.get(c, c) for c in feature.columns), -1) for feature in claim.features]
+        box = claim.space.by_feature(self.given["box"])
+        masks = [claim.space.mask(f, box[f]) if f in box else one.all for f, one in enumerate(claim.features)]
+        clauses = [[(f, meant(claim.features[f], cells)) for f, cells in clause] for clause in claim.space.clauses]
+        mirrored = [sorted((other[f], values) for f, values in clause) for clause in clauses]
+        alike = sorted(mirrored) == sorted(map(sorted, clauses))
+        for f, feature in enumerate(claim.features):
+            there = claim.features[other[f]]
+            alike = alike and other[f] >= 0 and feature.whole == there.whole
+            alike = alike and meant(feature, feature.all) == meant(there, there.all)
+            alike = alike and meant(feature, masks[f]) == meant(there, masks[other[f]])
+        require(alike, "The same must be declared of both inputs of a pair.")
+
+    def value(self, second: bool, node: int, k: int) -> Fraction:
+        """Return what a leaf adds to sum k of the first or the second, without any rounding."""
+        model = self.other if second else self.model
+        return Fraction(model.whole[node - self.second if second else node][k], model.finest)
 
     @property
     def sums(self) -> tuple[list[str], list[float], list[float] | None]:
@@ -1135,7 +1274,7 @@ class Pair:
 
     def document(self) -> str:
         """Return the model of the pair as JSON; its last columns are those of the second input."""
-        model, columns = self.model, list(self.model.columns)
+        model, columns = self.forest, list(self.forest.columns)
         names = {column["name"] for column in columns}
         for c in self.columns:
             name = model.columns[c]["name"] + " changed"
@@ -1179,30 +1318,47 @@ class Pair:
         }
         return json.dumps(found, separators=(",", ":"))
 
-    def copied(self, root: int, second: bool, leaf: Callable[[int], list[float]]) -> list[list[Any]]:
-        """Return a tree as the first or the second input meets it, with other values at its leaves."""
-        model, (_, end) = self.model, next(tree for tree in self.model.trees if tree[0] == root)
-        none = [0.0] * len(leaf(root))
+    def both(self) -> Iterator[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
+        """Yield the trees, from where to where their nodes are, for the first and the second; None if one has fewer."""
+        if not self.two:
+            return ((tree, tree) for tree in self.model.trees)
+        n = len(self.model.trees)
+        return itertools.zip_longest(self.forest.trees[:n], self.forest.trees[n:])
+
+    def is_shared(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
+        """Return whether the first and the second always reach the same place of two trees."""
+        self.budget.spend(one[1] - one[0])
+        if isinstance(self.forest, Joined):
+            return self.forest.same(one, two)
+        return not any(self.forest.feature[node] in self.columns for node in range(*one))
+
+    def copied(self, tree: tuple[int, int], second: bool, leaf: Callable[[int], list[float]]) -> list[list[Any]]:
+        """Return a tree as the first or the second meets it, with other values at its leaves."""
+        model, (root, end) = self.forest, tree
         return [
-            [self._column(n, second), n, model.left[n] - root, model.right[n] - root, none]
+            [self._column(n, second), n, model.left[n] - root, model.right[n] - root, self.none]
             if model.feature[n] >= 0
             else [-1, 0, 0, 0, leaf(n)]
             for n in range(root, end)
         ]
 
-    def overlay(self, root: int, leaf: Callable[[int, int], list[float]]) -> list[list[Any]]:
-        """Return a tree and its copy as one, with the values of the leaves that the first and the second input reach.
+    def overlay(
+        self, one: tuple[int, int], two: tuple[int, int], leaf: Callable[[int, int], list[float]]
+    ) -> list[list[Any]] | None:
+        """Return two trees as one, with the values of the leaves that the first and the second reach.
 
-        Where both reach the same leaf, these must be 0. It is one leaf if none of the columns is tested.
+        A leaf that both reach must have zeros. It is one leaf if none of the columns is tested. Of two models, None if
+        it would have more nodes than both trees together.
         """
-        model, (_, end) = self.model, next(tree for tree in self.model.trees if tree[0] == root)
+        model = self.forest
         tests: dict[int, bool] = {}
-        for node in range(end - 1, root - 1, -1):
+        for node in range(one[1] - 1, one[0] - 1, -1):
             c = model.feature[node]
             tests[node] = c in self.columns or (c >= 0 and (tests[model.left[node]] or tests[model.right[node]]))
         nodes: list[list[Any]] = []
-        self._grow(root, root, tests, nodes, {}, leaf)
-        return nodes
+        most = one[1] - one[0] + two[1] - two[0] if self.two else math.inf
+        self._grow(one[0], two[0], tests, nodes, {}, leaf, most)
+        return nodes if len(nodes) <= most else None
 
     def _grow(
         self,
@@ -1212,30 +1368,29 @@ class Pair:
         nodes: list[list[Any]],
         inside: dict[int, Any],
         leaf: Callable[[int, int], list[float]],
+        most: float,
     ) -> int:
         """Append the overlay of two subtrees, one for each input; return its place.
 
         Both are walked at once; `inside` is what the path has left of each column. Where neither input can go two ways,
         both are at a leaf. At the same node, with none of the columns that differ tested below, both reach the same.
-        With a direction, the second input has the larger number.
+        With a direction, the second input has the larger number. With more nodes than `most` it is given up.
         """
         self.budget.spend(10)
-        model = self.model
+        model, here = self.forest, len(nodes)
         one, two = self._descend(one, False, inside), self._descend(two, True, inside)
-        here = len(nodes)
-        nodes.append([-1, 0, 0, 0, leaf(one, one)])  # zeros
-        if one == two and not tests[one]:
-            return here
+        same = one == two and not tests[one]
         second = model.feature[one] < 0
         at = two if second else one
-        if model.feature[at] < 0:
-            nodes[here][4] = leaf(one, two)
+        if same or model.feature[at] < 0 or here > most:
+            nodes.append([-1, 0, 0, 0, leaf(one, two) if model.feature[at] < 0 else self.none])
             return here
+        nodes.append([])
         column, before = self._column(at, second), inside.get(self._column(at, second))
         ends = []
         for side in self._sides(at, column, inside):
             inside[column] = side
-            ends.append(self._grow(one, two, tests, nodes, inside, leaf))
+            ends.append(self._grow(one, two, tests, nodes, inside, leaf, most))
         inside.pop(column)
         if before is not None:
             inside[column] = before
@@ -1243,17 +1398,17 @@ class Pair:
         if first[0] == last[0] == -1 and first[4] == last[4]:
             nodes[here:] = [first]
         else:
-            nodes[here] = [column, at, *ends, leaf(at, at)]
+            nodes[here] = [column, at, *ends, self.none]
         return here
 
     def _column(self, node: int, second: bool) -> int:
         """Return the column of the pair's model that a node tests for the first or the second input."""
-        c = self.model.feature[node]
+        c = self.forest.feature[node]
         return len(self.model.columns) + self.columns.index(c) if second and c in self.columns else c
 
     def _descend(self, node: int, second: bool, inside: dict[int, Any]) -> int:
         """Return the first node from here on at which an input can go two ways, or its leaf."""
-        model = self.model
+        model = self.forest
         while model.feature[node] >= 0:
             left, right = self._sides(node, self._column(node, second), inside)
             if left is not None and right is not None:
@@ -1266,7 +1421,7 @@ class Pair:
 
         A range is (above, up to, whether missing values are in it).
         """
-        model = self.model
+        model = self.forest
         about, c = model.columns[model.feature[node]], model.feature[node]
         if model.subset[node] >= 0:
             values = inside.get(column, frozenset(range(len(about["categories"]))))
@@ -1295,7 +1450,7 @@ class ScorePair(Pair):
     """
 
     def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
-        super().__init__(certificate, {"columns", "class", "direction", "cut"}, model, budget)
+        super().__init__(certificate, {"class", "direction", "cut"}, model, None, budget)
         self.k = _index(self.pair["class"], len(model.start), "The class of a score")
         self.direction = self.pair["direction"]
         known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
@@ -1307,9 +1462,9 @@ class ScorePair(Pair):
         sign = -(self.direction or -1)
 
         def change(one: int, two: int) -> list[float]:
-            return [sign * (model.values[two][self.k] - model.values[one][self.k])]
+            return [float(sign * (self.value(True, two, self.k) - self.value(False, one, self.k)))]
 
-        trees = [self.overlay(root, change) for root, _ in model.trees]
+        trees = [self.overlay(tree, tree, change) or [] for tree in model.trees]
         self.trees = [nodes for nodes in trees if len(nodes) > 1 or nodes[0][4] != [0.0]]
 
     @property
@@ -1323,8 +1478,8 @@ class ScorePair(Pair):
         done, rounding = self.checked(0, None)
         # Trees none of which turns against the direction are added without turning against it in floats, too.
         sure = self.direction is not None and all(node[4][0] <= 0 for nodes in self.trees for node in nodes)
-        most = (Fraction(self.cut) + rounding + (model.error or 0)) / Fraction(model.divisor)
-        what = "the score" if model.cuts is not None else f"the score of {_printable(model.classes[self.k])}"
+        what, divisor = model.score(self.k)
+        most = (Fraction(self.cut) + rounding + (model.error or 0)) / divisor
         by = "at all" if sure else f"by {_upward(most)} or more"
         if self.direction is None:
             done.text = f"no two inputs that differ in {self.names} alone differ in {what} {by}"
@@ -1335,67 +1490,138 @@ class ScorePair(Pair):
         return done
 
 
+class ScoreGap(Pair):
+    """The claim that the scores that two models give an input differ by less than a number.
+
+    The score is what a model adds up for one class, in exact arithmetic, and divides. Each is multiplied by the divisor
+    of the other, unless these are equal.
+    """
+
+    def __init__(self, certificate: dict[str, Any], model: Model, other: Model, budget: Budget) -> None:
+        super().__init__(certificate, {"classes", "cuts"}, model, other, budget)
+        self.k = _ints(self.pair["classes"], 0, 2**31, "The classes of scores")
+        require(len(self.k) == 2, "Two models have two classes.")
+        one, two = (
+            _index(k, len(m.start), "The class of a score") for k, m in zip(self.k, (model, other), strict=True)
+        )
+        right = (model.cuts is None, model.vote == "majority") == (other.cuts is None, other.vote == "majority")
+        require(right and (model.cuts is not None or model.classes[one] == other.classes[two]), "Scores must be alike.")
+        self.cuts = [_number(cut) for cut in self.pair["cuts"]]
+        require(len(self.cuts) == 2 and all(map(math.isfinite, self.cuts)), "A gap must have two finite bounds.")
+        divisors = model.score(one)[1], other.score(two)[1]
+        self.times = (Fraction(1), Fraction(1)) if divisors[0] == divisors[1] else (divisors[1], divisors[0])
+        self.divisor = divisors[0] * self.times[0]
+
+        def gap(first: int | None, second: int | None) -> list[float]:
+            found = Fraction(0) if second is None else self.value(True, second, two) * self.times[1]
+            return [float(found if first is None else found - self.value(False, first, one) * self.times[0])]
+
+        self.start = other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0]
+        for old, new in self.both():
+            overlaid = None if old is None or new is None else self.overlay(old, new, gap)
+            if overlaid is not None:
+                self.trees.append(overlaid)
+                continue
+            if old is not None:
+                self.trees.append(self.copied(old, False, lambda node: gap(node, None)))
+            if new is not None:
+                self.trees.append(self.copied(new, True, lambda node: gap(None, node)))
+        self.trees = [nodes for nodes in self.trees if len(nodes) > 1 or nodes[0][4] != [0.0]]
+
+    @property
+    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
+        """One sum, and two cuts between which it stays."""
+        return ["less", "between", "more"], [float(self.start)], self.cuts
+
+    def check(self) -> Checked:
+        """Check that no input reaches one of the cuts."""
+        done, rounding = self.checked(1, None)
+        own = (self.model.error or 0) * self.times[0] + (self.other.error or 0) * self.times[1]
+        most = (Fraction(max(map(abs, self.cuts))) + rounding + own) / self.divisor
+        what, _ = self.model.score(self.k[0])
+        done.text = f"{what} differs by less than {_upward(most)} between the two models, for every input"
+        done.text += ", under these conditions" if done.conditions else ""
+        return done
+
+
 class LabelPair(Pair):
     """The claim that no two such inputs have two different labels, the first one a and the second b.
 
     The label 0 of the pair's model is that both lead all their rivals by enough, and so that their leads over each
-    other together are enough, a condition in which trees that test none of the columns cancel out. Each condition is
+    other together are enough, a condition in which whatever is the same for both cancels out. Each condition is
     the label 0 against another one. `room` makes them weaker by as much as the sums of the pair's model are rounded.
+    Of two models, the first gives the input the label a, and the second the label b.
     """
 
-    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
-        super().__init__(certificate, {"columns", "labels", "room"}, model, budget)
-        self.a, self.b = _ints(self.pair["labels"], 0, model.n_classes, "Labels of a pair")
-        require(self.a != self.b, "The labels of a pair must differ.")
+    def __init__(self, certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> None:
+        super().__init__(certificate, {"labels", "room"}, model, other, budget)
+        given = self.pair["labels"]
+        require(type(given) is list and len(given) == 2, "A pair has two labels.")
+        self.a, self.b = (_index(k, m.n_classes, "label") for k, m in zip(given, (model, self.other), strict=True))
         self.room = _number(self.pair["room"])
         require(0 <= self.room < math.inf, "The room of a pair must be a number.")
-        first, second = ([(k, rival) for rival in self._rivals(k)] for k in (self.a, self.b))
-        self.leads = [*first, *second]
-        n, a, b = len(self.leads) + 1, self.a, self.b
+        a, b = model.classes[self.a], self.other.classes[self.b]
+        require(a != b, "The labels of a pair must differ.")
+        self.first, self.last = (
+            [(k, j) for j in self._rivals(m, k)] for m, k in ((model, self.a), (self.other, self.b))
+        )
+        self.together = None  # the leads of a and b over each other, if both models know both labels
+        if b in model.classes and a in self.other.classes:
+            self.together = (self.a, model.classes.index(b)), (self.b, self.other.classes.index(a))
+        self.none = [0.0] * (1 + len(self.first) + len(self.last) + (self.together is not None))
+        for one, two in self.both():
+            self.trees += self._trees(one, two)
 
-        def led(wins: list[tuple[int, int]], first: int) -> Callable[[int], list[float]]:
-            def leaf(node: int) -> list[float]:
-                values = [0.0] * (n + 1)
-                for k, (winner, loser) in enumerate(wins, start=first):
-                    values[k] = -self._lead(node, winner, loser)
-                return values
+    def _trees(self, one: tuple[int, int] | None, two: tuple[int, int] | None) -> Iterator[list[list[Any]]]:
+        """Yield what two trees add to the conditions: in one tree where both reach the same place."""
+        if one is not None and two is not None and self.is_shared(one, two):
+            moved = two[0] - one[0]
+            yield self.copied(one, False, lambda node: self._leads(node, node + moved))
+            return
+        overlaid = None
+        if one is not None and two is not None and self.together is not None:
+            overlaid = self.overlay(one, two, lambda first, second: self._leads(first, second, alone=False))
+        if overlaid is not None:
+            yield overlaid
+        also = self.together is not None and overlaid is None
+        if one is not None:
+            yield self.copied(one, False, lambda node: self._leads(node, None, together=also))
+        if two is not None:
+            yield self.copied(two, True, lambda node: self._leads(None, node, together=also))
 
-            return leaf
+    def _leads(self, one: int | None, two: int | None, *, alone: bool = True, together: bool = True) -> list[float]:
+        """Return what two leaves take from the leads: those over rivals, `alone`, and those over each other."""
+        found = [Fraction(0)] * len(self.none)
+        for second, node, leads, start in ((False, one, self.first, 1), (True, two, self.last, 1 + len(self.first))):
+            if node is None:
+                continue
+            for k, lead in enumerate(leads if alone else (), start=start):
+                found[k] -= self._lead(second, node, *lead)
+            if together and self.together is not None:
+                found[-1] -= self._lead(second, node, *self.together[second])
+        return list(map(float, found))
 
-        def both(node: int) -> list[float]:
-            return [x + y for x, y in zip(led(first, 1)(node), led(second, 1 + len(first))(node), strict=True)]
-
-        def together(one: int, two: int) -> list[float]:
-            return [0.0] * n + [self._lead(one, b, a) - self._lead(two, b, a)]
-
-        for root, end in model.trees:
-            if any(model.feature[node] in self.columns for node in range(root, end)):
-                self.trees.append(self.copied(root, False, led(first, 1)))
-                self.trees.append(self.copied(root, True, led(second, 1 + len(first))))
-                self.trees.append(self.overlay(root, together))
-            else:
-                self.trees.append(self.copied(root, False, both))
-
-    def _rivals(self, label: int) -> list[int]:
+    def _rivals(self, model: Model, label: int) -> list[int]:
         """Return the classes that a label must lead: where a score is cut, its neighbours."""
-        model = self.model
         return [k for k in range(model.n_classes) if k != label and (model.cuts is None or abs(k - label) == 1)]
 
-    def _lead(self, node: int, winner: int, loser: int) -> float:
+    def _lead(self, second: bool, node: int, winner: int, loser: int) -> Fraction:
         """Return by how much a leaf lets one class lead another, as `Model.least_lead` counts it."""
-        values = self.model.values[node]
-        return (winner - loser) * values[0] if self.model.cuts is not None else values[winner] - values[loser]
+        if (self.other if second else self.model).cuts is not None:
+            return (winner - loser) * self.value(second, node, 0)
+        return self.value(second, node, winner) - self.value(second, node, loser)
 
     @property
     def sums(self) -> tuple[list[str], list[float], list[float] | None]:
         """Sums that must not exceed 0, each from what it takes to lead."""
-        model, least = self.model, []
-        for winner, loser in self.leads:
-            least.append(model.least_lead(winner, loser))
-        one, two = model.least_lead(self.a, self.b), model.least_lead(self.b, self.a)
-        assert one is not None
-        assert two is not None
-        starts = [*(lead for lead in least if lead is not None), one + two]
+        first = [self.model.least_lead(*lead) for lead in self.first]
+        second = [self.other.least_lead(*lead) for lead in self.last]
+        starts = [lead for lead in (*first, *second) if lead is not None]
+        if self.together is not None:
+            one, two = self.model.least_lead(*self.together[0]), self.other.least_lead(*self.together[1])
+            assert one is not None
+            assert two is not None
+            starts.append(one + two)
         labels = ["both", *(f"not {k}" for k in range(len(starts)))]
         # Rounded down, so that conditions get weaker.
         return labels, [0.0, *(_downward(start - Fraction(self.room)) for start in starts)], None
@@ -1404,72 +1630,104 @@ class LabelPair(Pair):
         """Check that no pair of inputs meets all conditions."""
         done, rounding = self.checked(None, 0)
         require(Fraction(self.room) >= rounding, "The room of a pair is too small for its rounding.")
-        a, b = (_printable(self.model.classes[k]) for k in (self.a, self.b))
+        a, b = _printable(self.model.classes[self.a]), _printable(self.other.classes[self.b])
         done.text = f"no two inputs that differ in {self.names} alone have the labels {a} and {b}"
+        if self.two:
+            done.text = f"no input has the label {a} in the first model and {b} in the second"
         done.text += ", under these conditions" if done.conditions else ""
         return done
 
 
-def check_independent(certificate: dict[str, Any], model: Model, budget: Budget) -> Checked:
-    """Check that no label depends on some columns: a certificate for every two labels."""
-    require(set(certificate) == {"format", "version", "model", "claim", "pairs"}, "Unknown or missing fields.")
-    require(certificate["claim"] == "independent" and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
-    pairs = [LabelPair({**one, "model": certificate["model"]}, model, budget) for one in certificate["pairs"]]
-    found = {frozenset((pair.a, pair.b)) for pair in pairs}
-    every = {frozenset(two) for two in itertools.combinations(range(model.n_classes), 2)}
-    require(found == every, "There must be a proof for every two labels.")
+def check_pairs(certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> Checked:
+    """Check that no label depends on some columns, or that two models give the same: a proof for every two labels."""
+    keys = {"format", "version", "model", "claim", "pairs"}
+    _require_version(certificate)
+    require(set(certificate) == (keys if other is None else keys | {"other"}), "Unknown or missing fields.")
+    claims = certificate["claim"] == ("independent" if other is None else "same")
+    require(claims and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
+    about: dict[str, Any] = {key: certificate[key] for key in ("model", "other") if key in certificate}
+    pairs = [LabelPair({**one, **about}, model, other, budget) for one in certificate["pairs"]]
+    found = {(pair.a, pair.b) for pair in pairs}
+    if other is None:
+        found |= {(b, a) for a, b in found}  # the inputs may change places
+    names = model.classes, (other or model).classes
+    every = {(a, b) for a, one in enumerate(names[0]) for b, two in enumerate(names[1]) if one != two}
+    require(found >= every, "There must be a proof for every two labels.")
     require(all(pair.columns == pairs[0].columns for pair in pairs), "All pairs must differ in the same columns.")
     checks = [pair.check() for pair in pairs]
-    alike = all((one.space, one.conditions, one.around) == (checks[0].space, [], []) for one in checks)
-    require(alike, "All pairs must be about the same inputs, without further conditions.")
+    alike = all((one.space, one.conditions) == (checks[0].space, checks[0].conditions) for one in checks)
+    require(alike, "All pairs must be about the same inputs.")
     text = f"no two inputs that differ in {pairs[0].names} alone have different labels"
+    if other is not None:
+        text = "both models give the same label to every input"
+    text += ", under these conditions" if checks[0].conditions else ""
     return replace(checks[0], text=text, leaves=sum(one.leaves for one in checks))
 
 
-def is_met(sets: list[int], costs: list[int], most: int, budget: Budget) -> bool:
-    """Return whether features that cost at most so much meet all sets, each given as bits of features."""
-    todo = [(sets, most)]
+def check_two(certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> Checked:
+    """Check a certificate about two models: that they are identical, give the same labels, or scores close together."""
+    require(other is not None, "The certificate is about two models, but only one is given.")
+    assert other is not None
+    _require_version(certificate)
+    if "pairs" in certificate:
+        return check_pairs(certificate, model, other, budget)
+    if "pair" in certificate:
+        return ScoreGap(certificate, model, other, budget).check()
+    known = set(certificate) == {"format", "version", "model", "other", "claim"} and certificate["claim"] == "identical"
+    require(known, "Unknown claim about two models.")
+    right = (certificate["model"], certificate["other"]) == (model.fingerprint, other.fingerprint)
+    require(right, "The certificate is about other models.")
+    joined, n = Joined(model, other), len(model.trees)
+    alike = len(other.trees) == n and all(map(joined.same, joined.trees[:n], joined.trees[n:]))
+    require(alike, "The models have different trees.")
+    leaves = [i for i, column in enumerate(model.feature) if column < 0]
+    values = all(model.values[i] == other.values[i] for i in leaves)
+    require(values and model.adding == other.adding, "The models add up different numbers, or in different ways.")
+    decides = f"{rule(model)}; the second model: {other.fingerprint[:12]}"
+    text = "both models have the same trees, add them up in the same way, and so give the same label to every input"
+    return Checked(text, leaves=0, conditions=[], space=[], model=model.fingerprint, decides=decides)
+
+
+def meant(feature: Feature, cells: int) -> Any:
+    """Return which values cells stand for, however these are cut: values, or ranges and whether missing ones are in."""
+    if feature.points:
+        return [feature.points[c] for c in _bits(cells)]
+    numbers, ends = feature.without_missing(cells), [feature.lowest, *feature.uppers]
+    runs: list[list[float]] = []
+    for i in _bits(numbers):
+        if runs and runs[-1][1] == ends[i]:
+            runs[-1][1] = ends[i + 1]
+        else:
+            runs.append([ends[i], ends[i + 1]])
+    return runs, feature.missing is not None and bool(cells >> feature.missing & 1)
+
+
+def is_possible(there: list[int], lacking: list[int], costs: list[int], most: float, budget: Budget) -> bool:
+    """Return whether features that cost at most so much have one of each of some sets, and lack one of each of others.
+
+    All sets are bits of features.
+    """
+    todo = [(there, lacking, most)]
     while todo:
-        sets, most = todo.pop()
-        budget.spend(1 + len(sets) * (1 + len(costs) // 8))
-        sets = sorted(sets, key=int.bit_count)
+        there, lacking, most = todo.pop()
+        budget.spend(1 + (len(there) + len(lacking)) * (1 + len(costs) // 8))
+        there = sorted(there, key=int.bit_count)
         seen = bound = 0
-        for one in sets:  # sets that share no feature are met one by one
+        for one in there:  # sets that share no feature are met one by one
             if not one & seen:
                 seen |= one
-                bound += min((costs[f] for f in _bits(one)), default=0)  # nothing meets an empty set
-        if bound > most:
+                bound += min((costs[f] for f in _bits(one)), default=0)
+        if bound > most or 0 in there or 0 in lacking:  # nothing meets an empty set
             continue
-        if not sets:
+        if not there:
             return True
-        without = 0
-        for f in _bits(sets[0]):  # one of the smallest set's features is there: this one, and none before it
-            if costs[f] <= most:
-                todo.append(([one & ~without for one in sets if not one >> f & 1], most - costs[f]))
-            without |= 1 << f
-    return False
-
-
-def leaves_open(reasons: list[int], changes: list[int], budget: Budget) -> bool:
-    """Return whether some set of features has not all of any reason, and something of every change; all are bits."""
-    todo = [(reasons, changes)]
-    while todo:
-        reasons, changes = todo.pop()
-        budget.spend(1 + len(reasons) + len(changes))
-        if 0 in reasons or 0 in changes:  # it has all of a reason, or can have nothing of a change
-            continue
-        if not reasons or not changes:
-            return True
-        smallest = min(reasons + changes, key=int.bit_count)
-        # Of the smallest change it has one feature, of the smallest reason it lacks one: this, and none before it.
-        there, lacking = (changes, reasons) if smallest in changes else (reasons, changes)
-        before = 0
+        # Of the smallest set it has one feature, or lacks one: this, and none before it.
+        smallest, before = min([there[0], *lacking], key=int.bit_count), 0
         for f in _bits(smallest):
-            new = (
-                [one & ~before for one in there if not one >> f & 1],
-                [one & ~(1 << f) for one in lacking if not one & before],
-            )
-            todo.append(new if there is reasons else new[::-1])
+            inside, outside = (1 << f, before) if smallest == there[0] else (before, 1 << f)
+            there_left = [one & ~outside for one in there if not one & inside]
+            lacking_left = [one & ~inside for one in lacking if not one & outside]
+            todo.append((there_left, lacking_left, most - sum(costs[g] for g in _bits(inside))))
             before |= 1 << f
     return False
 
@@ -1934,12 +2192,12 @@ def _read_row(model: Model, given: Any) -> list[float]:
     return row
 
 
-def _unreadable(what: str, error: BaseException) -> CheckError:
+def _unreadable(what: str, error: BaseException) -> str:
     """Return why something was not understood; whose fault that is, an exception of Python's own does not tell."""
     if isinstance(error, MemoryError | RecursionError):
-        return CheckError(f"The {what} is too large or too deeply nested for this machine, or damaged.")
+        return f"The {what} is too large or too deeply nested for this machine, or damaged."
     name = f"{type(error).__name__}: {error}"
-    return CheckError(f"The {what} cannot be read: it is damaged, or the checker has a fault ({name}).")
+    return f"The {what} cannot be read: it is damaged, or the checker has a fault ({name})."
 
 
 def parse(text: str | bytes) -> Any:
@@ -1978,6 +2236,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Check a certificate of treeproof.")
     parser.add_argument("certificate")
     parser.add_argument("model", help="the JSON of save_forest")
+    parser.add_argument("other", nargs="?", help="of a certificate about two models: the second one")
     parser.add_argument(
         "--row", help="the row that it must be about: a list of values, or an object by column, as JSON"
     )
@@ -1989,8 +2248,9 @@ def main() -> int:
     try:
         row = None if args.row is None else json.loads(args.row)
         model = Path(args.model).read_text(encoding="utf-8")
-        sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget)}\n")
-    except (OSError, ValueError) as error:
+        other = None if args.other is None else Path(args.other).read_text(encoding="utf-8")
+        sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget, other)}\n")
+    except (OSError, ValueError, ModelError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")
         return 2
     except CheckError as problem:

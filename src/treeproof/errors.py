@@ -14,7 +14,8 @@
     ├── LostWorkerError       (RuntimeError) a worker process was killed, again and again
     └── InternalError         (RuntimeError) a self-check failed: a bug in treeproof, nothing was returned
 
-A deadline is not an error: it is a status of the result.
+A deadline is not an error: it is a status of the result. Neither is `Cancelled`, which somebody asked for: like
+``KeyboardInterrupt`` it is no ``Exception``, so that nothing that handles errors swallows it.
 """
 
 from __future__ import annotations
@@ -76,6 +77,27 @@ class LostWorkerError(TreeproofError, RuntimeError):
     def __init__(self, message: str, *, row: Any = None) -> None:
         super().__init__(message)
         self.row = row
+
+
+class Cancelled(BaseException):
+    """The question was cancelled from another thread; there is no result. See `treeproof.cancelling`.
+
+    Examples
+    --------
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> cancel = tp.Cancel()
+    >>> cancel.set()
+    >>> try:
+    ...     with tp.cancelling(cancel):
+    ...         tp.Explainer(forest).abductive(patient)
+    ... except tp.Cancelled as stopped:
+    ...     print(stopped)
+    The question was cancelled.
+    """
+
+    def __str__(self) -> str:
+        return "The question was cancelled."
 
 
 class InternalError(TreeproofError, RuntimeError):

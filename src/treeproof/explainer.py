@@ -74,6 +74,7 @@ from treeproof.questions.review import Review
 from treeproof.questions.robustness import Robustness
 from treeproof.questions.rules import Rules
 from treeproof.questions.waiting import counted
+from treeproof.space.conditions import Condition
 from treeproof.space.constraints import read_declarations
 from treeproof.space.declare import dated, declare, recorded
 from treeproof.space.features import NumericKind
@@ -1091,13 +1092,13 @@ class Explainer:
     def holds(
         self,
         x: Any,
-        features: Iterable[str | int],
+        features: Iterable[str | int | Condition],
         *,
         within: float | None = None,
         scale: Mapping[str | int, float] | None = None,
         timeout: float | None = None,
     ) -> Verdict:
-        """Decide whether the values of these features in `x` alone force the prediction.
+        """Decide whether the values of these features in `x` alone, or conditions on them, force the prediction.
 
         The result is true or false in a condition, and carries a witness if it is false.
 
@@ -1106,7 +1107,9 @@ class Explainer:
         x
             One row, as the model takes it.
         features
-            Features by name or index, which keep their values; the others may take any.
+            Features by name or index, which keep their values; the others may take any. Beside them, conditions that
+            `x` satisfies, as text such as ``"age <= 30"`` or as `Condition`: such a feature may take any value that
+            satisfies them. `review` also says what is redundant, and repairs what does not hold.
         within, scale
             How far the others may move, as in `abductive`.
         timeout
@@ -1121,6 +1124,8 @@ class Explainer:
         True
         >>> explainer.holds(patient, ["chest-pain"]).witness
         (0.5, 0.0, 1.0, 70.0)
+        >>> explainer.holds(patient, ["chest-pain", "blocked-arteries > 0.7"]).holds
+        True
         """
         return holds.judge(self._context, self._context.instance(x, self._ball(within, scale)), features, timeout)
 
@@ -1209,6 +1214,34 @@ class Explainer:
         (0, 2, ('blocked-arteries', 'chest-pain'))
         """
         return audit.audit(self._context, X, protected, n_jobs, progress, timeout)
+
+    def workbench(self, X: Any, *, other: Explainer | None = None, title: str = "Workbench") -> Any:
+        """Return a widget for notebooks on which all these questions are asked by clicks; what it says is proved.
+
+        It needs the extra ``treeproof[notebook]``. ``treeproof serve`` opens the same page in a browser. The widget's
+        ``save(path)`` writes what it shows as a page of its own.
+
+        Parameters
+        ----------
+        X
+            Rows, as the model takes them.
+        other
+            An explainer of a second model with the same features, to compare with.
+        title
+            What the page is called.
+
+        Examples
+        --------
+        >>> import treeproof as tp
+        >>> forest, patient = tp.examples.heart_disease()
+        >>> widget = tp.Explainer(forest).workbench([patient])
+        >>> type(widget).__name__
+        'Workbench'
+        """
+        from treeproof.workbench.session import Session
+        from treeproof.workbench.widget import Workbench
+
+        return Workbench(Session([self] if other is None else [self, other], X, title=title))
 
     def encode(
         self,

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import time
 from collections import Counter, defaultdict
+from pathlib import Path
 
 from attack import KINDS
 from attack.rounds import run_round
+from treeproof import checker
+
+
+def fingerprint() -> str:
+    """Return what identifies the checker: the first digits of the SHA-256 of its file."""
+    return hashlib.sha256(Path(checker.__file__).read_bytes()).hexdigest()[:12]
 
 
 def main() -> int:
@@ -21,8 +29,10 @@ def main() -> int:
     parser.add_argument("--round", type=int, help="this round alone")
     parser.add_argument("--rounds", type=int, help="so many rounds of each kind, however long they take")
     parser.add_argument("--cases", type=int, default=60, help="cases of a round, about (default: 60)")
+    parser.add_argument("--log", type=Path, help="append what was counted to this file")
     args = parser.parse_args()
-    print(f"seed {args.seed}", flush=True)
+    used_checker = fingerprint()  # its file may be edited later
+    print(f"seed {args.seed}, checker {used_checker}", flush=True)
     end = time.monotonic() + args.seconds
     used: dict[str, float] = defaultdict(float)
     done: Counter[str] = Counter()
@@ -50,7 +60,11 @@ def main() -> int:
             print(f"FAILED {kind}: {failure}\n  again: {made.again} --cases {args.cases}", flush=True)
     for kind, of_kind in counts.items():
         listed = ", ".join(f"{n:,} {what}" for what, n in sorted(of_kind.items()) if what != "failures")
-        print(f"{kind}: {done[kind]:,} rounds, {listed}; {seen[kind]} failures")
+        line = f"{kind}: {done[kind]:,} rounds, {listed}; {seen[kind]} failures"
+        print(line)
+        if args.log is not None:
+            with args.log.open("a", encoding="utf-8") as log:
+                log.write(f"seed {args.seed}, checker {used_checker}, {line}\n")
     return 1 if seen else 0
 
 

@@ -7,6 +7,7 @@ beside thresholds.
 from __future__ import annotations
 
 import contextlib
+import gc
 import gzip
 import json
 import re
@@ -20,6 +21,7 @@ import numpy as np
 
 import treeproof as tp
 from attack.judge import Judge, Predict
+from attack.judge_pairs import ModelsJudge, PairJudge
 from attack.mutate import copied, damaged_bytes, damaged_json, same_place, twice
 from attack.rounds import Round
 from treeproof import checker
@@ -52,6 +54,10 @@ ASKED: list[Callable[[tp.Explainer, list[Any], Any], Any]] = [  # results with c
     lambda explainer, x, other: whole(explainer.enumerate(x, kind="both", target=other)),
     lambda explainer, x, other: whole(explainer.enumerate(x, kind="both", within=0.5)),
     lambda explainer, x, other: explainer.audit([x], protected=[1]),
+    lambda explainer, x, other: explainer.effect(1),
+    lambda explainer, x, other: explainer.effect([1, 2], of=other),
+    lambda explainer, x, other: explainer.monotone(1),
+    lambda explainer, x, other: explainer.independent([0]),
 ]
 
 
@@ -64,10 +70,11 @@ def whole(listing: Any) -> Any:
 
 @dataclass
 class World:
-    """A model, its own predict, and certificates about it, all of them right."""
+    """A model, another one, their own predict, and certificates about them, all of them right."""
 
     forest: tp.Forest
     predict: Predict
+    other: tp.Forest
     honest: list[Any]
     forged: list[Any]  # certificates about almost the same model, that name this one
 
@@ -76,44 +83,54 @@ def prepare() -> None:
     """Import what takes seconds."""
     import sklearn.ensemble  # noqa: F401
 
+    import treeproof.cli  # noqa: F401
+
 
 def attack(round: Round) -> None:
     """Alter certificates of one model; judge what is accepted."""
+    gc.set_threshold(10**6)  # nothing that is tried has cycles
     world = make_world(round)
     if not world.honest:
         round.counts["models without certificates"] += 1
         return
-    model = checker.Model(forest_to_json(world.forest))
-    judge = Judge(world.forest, world.predict)
+    models = [checker.Model(forest_to_json(forest)) for forest in (world.forest, world.other)]
+    judges = [Judge(world.forest, world.predict), PairJudge(world.forest, world.predict)]
+    judges.append(ModelsJudge(world.forest, world.predict, world.other, predict_of(world.other)))
     every = world.honest + world.forged
     for document in every:
-        _try(round, judge, model, document, "honest" if document in world.honest else "of another model")
-    for _ in range(50 * round.n_cases):
+        _try(round, judges, models, document, "honest" if document in world.honest else "of another model")
+    for _ in range(100 * round.n_cases):
         start = every[round.rng.integers(len(every))]
         if round.rng.random() < 0.15:
             document, how = put_together(round.rng, every), "put together"
         else:
             document, how = damaged_json(round.rng, start, every), "altered"
-        _try(round, judge, model, document, how)
+        _try(round, judges, models, document, how)
     for _ in range(3):
         _try_file(round, world, every[round.rng.integers(len(every))])
 
 
-def _try(round: Round, judge: Judge, model: Any, document: Any, how: str) -> None:
-    claim = document.get("claim") if isinstance(document, dict) else None
-    claim = claim if claim in tuple(checker.CLAIM_KEYS) else "no claim"
+def _try(round: Round, judges: list[Judge], models: list[Any], document: Any, how: str) -> None:
+    keys = set(document) if isinstance(document, dict) else set()
+    claim = document["claim"] if "claim" in keys else None
+    claim = claim if claim in (*checker.CLAIM_KEYS, "independent", "same", "identical") else "no claim"
+    about = 2 if "other" in keys else 1 if keys & {"pair", "pairs"} else 0
+    claim += ["", " of pairs", " of two models"][about]
+    judge = judges[about]
     round.counts[how] += 1
     round.counts[f"tried: {claim}"] += 1
     checked = None
     with round.case(f"{how} certificate"):
-        checked = checker.check(document, model, budget=10**7)
+        checked = checker.check(document, models[0], budget=10**7, other=models[1] if about == 2 else None)
     if checked is None:
         if how == "honest" and not judge.excused:
             round.fail(f"an honest certificate is rejected: {json.dumps(document)}")
         return
     round.counts["accepted"] += 1
     round.counts[f"accepted: {claim}"] += 1
-    for problem in judge.verdict(checked)[:1]:
+    problems = judge.verdict(checked)
+    round.counts["judged"] += 1
+    for problem in problems[:1]:
         text = forest_to_json(judge.forest)
         path = f"/tmp/attack-{round.seed}-{round.number}-{round.counts['false']}.json"
         Path(path).write_text(json.dumps([document, text]))
@@ -132,7 +149,9 @@ def _try_file(round: Round, world: World, document: Any) -> None:
         case 1:
             content = damaged_bytes(rng, gzip.compress(content))
         case 2:
-            content = gzip.compress(content[:-1] + b" " * int(rng.choice([0, 10**6, 3 * 10**8])) + b"}", 1)
+            content = gzip.compress(
+                content[:-1] + b" " * int(rng.choice([0, 10**6, 3 * 10**8], p=[0.5, 0.45, 0.05])) + b"}", 1
+            )
         case 3:
             content = twice(rng, document).encode()
         case 4:
@@ -165,16 +184,35 @@ def make_world(round: Round) -> World:
             with contextlib.suppress(tp.TreeproofError):  # members whose sums may overflow
                 forest = hostile_forest(rng)
         predict = predict_of(forest)
-    honest = _certificates(round, forest)
+    other = forest
+    with contextlib.suppress(tp.ForestFormatError):
+        other = _neighbour(rng, forest) if rng.random() < 0.8 else replace(forest, importances=forest.importances / 2)
+    honest = _certificates(round, forest) + _of_two(round, forest, other)
     forged = []
     if honest:
-        name = _fingerprint(honest[0])
+        names = _fingerprint(forest), _fingerprint(other)
         for _ in range(2):
             with contextlib.suppress(tp.ForestFormatError):
-                for document in _certificates(round, _neighbour(rng, forest)):
-                    text = json.dumps(document).replace(_fingerprint(document), name)
-                    forged.append(json.loads(text))
-    return World(forest, predict, honest, forged)
+                near, further = _neighbour(rng, forest), _neighbour(rng, forest)
+                found = _certificates(round, near) + _of_two(round, near, further)
+                for document in found:
+                    text = json.dumps(document).replace(_fingerprint(near), names[0])
+                    forged.append(json.loads(text.replace(_fingerprint(further), names[1])))
+    return World(forest, predict, other, honest, forged)
+
+
+def _of_two(round: Round, old: tp.Forest, new: tp.Forest) -> list[Any]:
+    """Return certificates about two models."""
+    found = []
+    for of in ("label", "score"):
+        try:
+            certificate = tp.differ(tp.Explainer(old, tabulate=False), tp.Explainer(new, tabulate=False)).certificate(
+                of=of
+            )
+            found.append(json.loads(certificate.text))
+        except (tp.UnsupportedQueryError, tp.InputError):
+            round.counts["without certificate"] += 1
+    return found
 
 
 def predict_of(forest: tp.Forest) -> Predict:
@@ -189,8 +227,8 @@ def predict_of(forest: tp.Forest) -> Predict:
     return predict
 
 
-def _fingerprint(document: Any) -> str:
-    return re.findall(r'"([0-9a-f]{64})"', json.dumps(document))[0]
+def _fingerprint(forest: tp.Forest) -> str:
+    return checker.fingerprint(forest_to_json(forest))
 
 
 def hostile_forest(rng: np.random.Generator) -> tp.Forest:

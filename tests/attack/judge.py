@@ -69,8 +69,8 @@ class Judge:
         self.row = self._read_row(row)
         self.own = self._label(self.row)
         texts = [*checked.conditions, *checked.around, *checked.space]
-        self._look(self.row, [float(n) for text in texts for n in re.findall(_NUMBER, text)] + (extra or []))
-        self.space = np.ones(len(self.labels), dtype=bool)
+        self._look(self.row, [float(n) for text in texts for n in re.findall(NUMBER, text)] + (extra or []))
+        self.space = np.ones(len(self.grid[0]), dtype=bool)
         for line in checked.space:
             self.space &= self._declared(line)
         self.around = {self._subject(line): self._condition(line) for line in checked.around}
@@ -323,12 +323,15 @@ class Judge:
 
     def _code(self, column: int, value: Any) -> float:
         """Return a value as a number: a category by its index, a missing value as nan."""
-        categories = self.forest.columns[column].categories
+        categories = self._column(column).categories
         return float("nan") if value is None else float(value if categories is None else categories.index(value))
+
+    def _column(self, j: int) -> tp.Column:
+        return self.forest.columns[j]
 
     def _axis(self, j: int, own: Any, extra: list[float]) -> Any:
         """Return the values of a column that matter."""
-        column = self.forest.columns[j]
+        column = self._column(j)
         if column.categories is not None:
             return np.arange(float(len(column.categories)))
         dtype = self.forest.floats.dtype
@@ -374,7 +377,7 @@ class Judge:
         for feature, columns in self._each():
             if len(columns) > 1 and words.removesuffix(" = 1") in feature.split("/"):
                 return feature
-        match = re.fullmatch(rf"(?:{_NUMBER} <= )?(\S+) (?:<= {_NUMBER}|>= {_NUMBER}|is .*)", words)
+        match = re.fullmatch(rf"(?:{NUMBER} <= )?(.+?) (?:<= {NUMBER}|>= {NUMBER}|is .*)", words)
         if not match:
             raise NotUnderstoodError(line)
         return match[1]
@@ -382,10 +385,10 @@ class Judge:
     def _condition(self, line: str, as_written: bool = False) -> Any:
         """Return where a printed condition holds, with its numbers as the model reads them or as they are written."""
         read = float if as_written else self._read
-        inside, subject = np.zeros(len(self.labels), dtype=bool), self._subject(line)
+        inside, subject = np.zeros(len(self.grid[0]), dtype=bool), self._subject(line)
         for part in line.split(" or "):
             words = part.removeprefix(f"{subject} is ")
-            match = re.fullmatch(rf"(?:({_NUMBER}) <= )?\S+ <= ({_NUMBER})", part)
+            match = re.fullmatch(rf"(?:({NUMBER}) <= )?.+? <= ({NUMBER})", part)
             if match or " >= " in part:
                 low, high = match.groups() if match else (part.rpartition(" ")[2], None)
                 column = self.grid[self.names.index(subject)]
@@ -406,7 +409,7 @@ class Judge:
         return [(column, self._value(column, words))]
 
     def _value(self, column: int, text: str) -> Any:
-        categories = self.forest.columns[column].categories
+        categories = self._column(column).categories
         if categories is None:
             return None if text == "missing" else self._read(text)
         (found,) = [c for c in categories if text in (c, json.dumps(c)) and (text != c or c != "None")]
@@ -415,20 +418,22 @@ class Judge:
     def _declared(self, line: str) -> Any:
         """Return where what is declared of inputs holds."""
         if line.startswith("always "):
-            parts = re.split(r" or (?=[^ ]+ (?:<=|>=|is)|\S+ <= \S+ <=)", line.removeprefix("always "))
+            parts = re.split(
+                r" or (?=[^ ]+(?: changed)? (?:<=|>=|is)|\S+ <= [^ ]+(?: changed)? <=)", line.removeprefix("always ")
+            )
             return np.any([self._condition(part) for part in parts], axis=0)
         names, _, words = line.partition(": ")
         if _ONE_OF in line:
             return self._condition(line.partition(_ONE_OF)[2])
         subjects = [f for f, _ in self._each()] if names == "every feature" else names.split(", ")
-        inside = np.ones(len(self.labels), dtype=bool)
+        inside = np.ones(len(self.grid[0]), dtype=bool)
         for subject in subjects:
             column = self.grid[self.names.index(subject.split("/")[0])]
             if words == "only whole numbers":
                 inside &= np.isnan(column) | (column == np.floor(column))
             elif words == "not missing":
                 inside &= ~np.isnan(column)
-            elif match := re.fullmatch(rf"only from ({_NUMBER}) to ({_NUMBER})", words):
+            elif match := re.fullmatch(rf"only from ({NUMBER}) to ({NUMBER})", words):
                 inside &= np.isnan(column) | ((column >= self._read(match[1])) & (column <= self._read(match[2])))
             elif words.startswith("only "):  # values
                 inside &= self._condition(f"{subject} is {words.removeprefix('only ')}")
@@ -453,4 +458,4 @@ _COMPLETE = (
     r"all minimal sets whose change alone can give (.+?) \(changes\)( within the ranges around the instance)?"
 )
 _AUDIT = r"of (\d+) rows?, a change of (.*) alone gives another label in (\d+); in (\d+) none does"
-_NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
+NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"

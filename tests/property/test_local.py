@@ -262,7 +262,7 @@ def test_certificates_of_changes_say_what_these_keep_to(seed):
         assert bool(checked.around) == bool(document["around"])
         for f in change.features:  # a witness must not leave the ranges
             own = case.explainer._context.space.features[f].cell(case.world.x.tolist())
-            with pytest.raises(CheckError, match="leaves the ranges"):
+            with pytest.raises(CheckError, match="leaves the range of features"):
                 check({**document, "around": {**document["around"], str(f): [own, own]}}, model)
         for f in map(str, change.features):  # without its range, one of the changes may do alone
             altered = {**document, "around": {k: v for k, v in document["around"].items() if k != f}}

@@ -224,6 +224,19 @@ def test_a_rule_is_right_or_has_a_counterexample_and_its_redundant_conditions_ar
         case.explainer.holds(result.counterexample, [])  # it lies in the space
     assert str(result)
     json.dumps(result.to_dict())
+    # Whether it holds is all that `holds` says, of conditions that the row satisfies.
+    if rule and result.applies:
+        verdict = case.explainer.holds(case.row, rule)
+        assert verdict.holds == result.holds
+        assert verdict.conditions == result.conditions
+        if not verdict.holds:
+            assert case.satisfied_by(verdict.witness, rule)
+            assert case.forest.predict([verdict.witness])[0] == verdict.witness_label != case.label
+        assert str(verdict)
+        json.dumps(verdict.to_dict())
+    elif rule:
+        with pytest.raises(tp.InputError, match="must satisfy the conditions"):
+            case.explainer.holds(case.row, rule)
     # Joined by "and", or without the row, it is the same question.
     if rule:
         joined = case.explainer.review(case.row, " and ".join(rule))

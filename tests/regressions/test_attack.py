@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import treeproof as tp
-from attack.certificates import Judge
+from attack.judge import Judge
+from attack.judge_pairs import ModelsJudge, PairJudge
+from treeproof.model.decision import Sums
 
 TESTS = Path(__file__).parents[1]
 
@@ -121,3 +123,45 @@ def test_the_judge_sees_a_false_audit(before, after, said):
         conditions=[line.replace(before, after) for line in checked.conditions],
     )
     assert any(said in problem for problem in judge.verdict(false))
+
+
+@pytest.mark.parametrize(
+    ("ask", "before", "after", "said"),
+    [
+        ("effect", "by 0.333334", "by 0.3", "by 0.33"),
+        ("effect", "in age alone", "in age, income alone", "by 0.66"),
+        ("effect", "no two inputs that", "all inputs that", "does not understand"),
+        ("monotone", "falls", "rises", "by 0.33"),
+        ("monotone", "age", "debt", "by 0.33"),
+        ("independent", "age", "income", "not so at"),
+    ],
+)
+def test_the_judge_sees_a_false_claim_about_pairs(ask, before, after, said):
+    forest, _ = loan()
+    explainer = tp.Explainer(forest, bounds={"income": (0, 10), "debt": (6, 9)} if ask == "independent" else None)
+    questions = {"effect": explainer.effect, "monotone": explainer.monotone, "independent": explainer.independent}
+    checked = questions[ask]("age").certificate().check()
+    judge = PairJudge(forest, forest.predict)
+    assert judge.verdict(checked) == []
+    changed = {"space": [], "text": checked.text.replace(before, after)}
+    assert changed["text"] != checked.text
+    assert any(said in problem for problem in judge.verdict(dataclasses.replace(checked, **changed)))
+
+
+def test_the_judge_sees_a_false_claim_about_two_models():
+    forest, _ = loan()
+    same = dataclasses.replace(forest, importances=forest.importances / 2)
+    other = dataclasses.replace(forest, threshold=forest.threshold + 1)
+    labels = tp.differ(forest, same).certificate().check()
+    far = "the share of the votes for yes differs by less than 0.3 between the two models, for every input"
+    for checked, said in ((labels, "not so at"), (dataclasses.replace(labels, text=far), "by 0.6666")):
+        assert ModelsJudge(forest, forest.predict, same, same.predict).verdict(checked) == []
+        (problem,) = ModelsJudge(forest, forest.predict, other, other.predict).verdict(checked)
+        assert said in problem
+
+
+def test_no_certificate_about_pairs_where_sums_may_overflow_is_said_by_an_error_of_ours():
+    trees = [tp.split("x", 0.5, tp.leaf([1e308]), tp.leaf([-1e308])) for _ in range(3)]
+    forest = tp.build_forest(trees, columns=["x"], classes=["no", "yes"], vote="sum", sums=Sums((0.0,), cuts=(0.0,)))
+    with pytest.raises(tp.UnsupportedQueryError, match="There is no certificate for this result"):
+        tp.Explainer(forest).effect("x").certificate()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 
 import treeproof as tp
+from treeproof.model.decision import Sums
+from treeproof.query.oracle import Refuted
 from treeproof.questions import most_general as most_general_module
 from treeproof.questions import moves as moves_module
 from treeproof.questions.moves import Moves
@@ -56,7 +59,6 @@ def test_distances_are_not_computed_after_the_deadline(explainer, monkeypatch):
     asked = []
     known = Moves._units
     monkeypatch.setattr(Moves, "_units", lambda self, f: asked.append(f) or known(self, f))
-    monkeypatch.setattr(moves_module.time, "monotonic", lambda: float("inf"))
     made = moves_module.make_moves(explainer._context, explainer._context.instance([3.5, 3.5]))
     with pytest.raises(TimeoutError):
         made.costs(range(2), stay=True, deadline=0.0)
@@ -113,3 +115,19 @@ def test_the_formula_of_the_first_question_is_not_finished_after_the_deadline(ex
     late = tp.Explainer(explainer.forest, oracle="sat").abductive([3.5, 3.5], timeout=0)
     assert late.status == "sound"
     assert late.features == (0, 1)
+
+
+@pytest.mark.parametrize("deadline", [None, 0.0])
+def test_of_a_witness_that_differs_in_many_features_most_are_put_back_even_after_the_deadline(deadline):
+    # To show thousands of changed values took longer than to find out that they need not change.
+    columns = [f"x{j}" for j in range(300)]
+    weights = {"x7": 1.0, "x250": 1.0, "x251": 1.0}  # two of these decide
+    trees = [tp.split(name, 0.5, tp.leaf([0.0]), tp.leaf([weights.get(name, 0.0)])) for name in columns]
+    sums = Sums((0.0,), cuts=(1.5,))
+    forest = tp.build_forest(trees, columns=columns, classes=["no", "yes"], vote="sum", sums=sums)
+    context = tp.Explainer(forest, tabulate=False)._context
+    instance = context.locate(np.zeros(300, dtype=np.float32))
+    far = tuple(feature.n_cells - 1 for feature in context.space.features)
+    point, label = context.nearer(instance, Refuted(far, 1), deadline)
+    assert [f for f, cell in enumerate(point) if cell != instance.point[f]] == [250, 251]
+    assert label == context.cells.label(point) == 1

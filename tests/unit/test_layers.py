@@ -21,6 +21,7 @@ ROOMS = [
     {"questions"},
     {"explainer"},
     {"show"},
+    {"workbench"},
     {"cli"},
 ]
 PLACE = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
@@ -28,6 +29,7 @@ PLACE = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
 EXCEPTIONS = {
     ("questions", "show"),  # a result draws itself
     ("questions", "explainer"),  # two models are compared by their explainers, and may be given as models
+    ("explainer", "workbench"),  # an explainer opens its workbench
 }
 
 

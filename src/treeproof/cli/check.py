@@ -25,6 +25,7 @@ EXAMPLES = """
 treeproof explain model.json data.csv --row 7 --certificate proofs
 treeproof check proofs/row-7-why.json model.json
 treeproof check proofs/row-7-why.json model.json data.csv --row 7
+treeproof check proofs/differ-label.json old.json new.json
 treeproof check --copy checker.py
 """
 
@@ -43,8 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the model that it is about: a forest as .json, or any model file that explain reads",
     )
-    parser.add_argument("data", metavar="DATA", nargs="?", help="the table with the row that it must be about: CSV")
-    parser.add_argument("--row", type=int, metavar="N", help="the row of DATA that it must be about, counted from 0")
+    parser.add_argument(
+        "data",
+        metavar="SECOND",
+        nargs="?",
+        help="the second model, if it is about two; with --row, the table with the row that it must be about: CSV",
+    )
+    parser.add_argument(
+        "--row", type=int, metavar="N", help="the row of the table that it must be about, counted from 0"
+    )
     parser.add_argument(
         "--budget",
         type=float,
@@ -72,20 +80,25 @@ def run(args: argparse.Namespace) -> int:
             return codes.DONE
     if not args.certificate or not args.model:
         raise InputError("check needs a certificate and the model that it is about: treeproof check CERTIFICATE MODEL.")
-    if (args.data is None) != (args.row is None):
+    if args.data is None and args.row is not None:
         raise InputError(
             "The row that it must be about needs a table and its number: check CERTIFICATE MODEL DATA --row N."
         )
     if args.certificate.endswith((".jsonl", ".jsonl.gz")):
         return _check_lines(args)
+    other = args.data if args.row is None else None
+    if other is not None and Path(other).suffix.lower() in (".csv", ".gz", ".tsv", ".parquet", ".feather"):
+        raise InputError(f"A table needs the number of a row: check CERTIFICATE MODEL {other} --row N.")
     try:
-        checked = check(args.certificate, args.model, row=_row(args), budget=args.budget, trust=args.trust)
+        checked = check(args.certificate, args.model, other, row=_row(args), budget=args.budget, trust=args.trust)
     except (CheckError, TreeproofError) as error:
         if _format(args.certificate) == FORMAT and _format(args.model) == "treeproof-certificate":
             raise InputError(
                 f"The certificate must come before the model. {args.certificate} is a model and {args.model} is a "
                 "certificate; swap them."
             ) from error
+        if isinstance(error, checker.ModelError):
+            raise InputError(f"{args.model} cannot be read. {error}") from error
         if not isinstance(error, CheckError):
             raise
         if args.json:
@@ -134,7 +147,7 @@ def _check_lines(args: argparse.Namespace) -> int:
 
 def _row(args: argparse.Namespace) -> list[Any] | None:
     """Return the row that the certificate must be about, as the table has it."""
-    if args.data is None:
+    if args.row is None:
         return None
     columns = forest_from_json(model_text(args.model, args.trust)).columns
     return read_table(args.data).row(args.row, columns)

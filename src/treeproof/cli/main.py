@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import treeproof
-from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, report, train
+from treeproof.cli import ask, check, codes, compare, completion, demo, encode, explain, report, serve, train
 from treeproof.cli import enumerate as enumerate_
 from treeproof.cli.options import set_timeout
 from treeproof.cli.output import check_apart
@@ -98,6 +98,7 @@ def make_parser(benchmarks: bool = True) -> argparse.ArgumentParser:
     ask.add_commands(partial(_add_run, asks.add_subparsers(title="questions", metavar="QUESTION")))
     command("compare", "say which rows two versions of a model treat differently", compare)
     command("report", "write a self-contained HTML report on rows", report)
+    command("serve", "open the workbench: all questions on one page in the browser", serve)
     command("check", "check a certificate with the independent checker", check)
     command("encode", "write a query about a row as DIMACS or SMT-LIB", encode)
     bench = command("bench", "reproduce the paper's experiment and compare with other tools")

@@ -15,20 +15,21 @@ from treeproof.cli.options import (
     add_search,
     add_size,
     check_order,
+    class_of,
     make_explainer,
     own_numbers,
     say_result,
     section,
 )
-from treeproof.cli.output import make_folder, write_certificate
+from treeproof.cli.output import make_folder, save_certificate
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import Table, read_table
-from treeproof.cli.terminal import waiting
+from treeproof.cli.terminal import complain, waiting
 from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model
 from treeproof.model.importers import needs_data
-from treeproof.model.labels import plain_label
+from treeproof.questions.certified import certificates_of
 from treeproof.questions.differ import differ
 
 Command = Callable[..., argparse.ArgumentParser]
@@ -46,14 +47,16 @@ def add_commands(command: Command) -> None:
         _monotone,
         " --feature income",
     )
+    add_certificate(made, "the certificate of each direction that is proved (monotone-income-never-falls.json)")
     question = section(made, "question")
     question.add_argument("--feature", metavar="FEATURE", help="this feature (default: all, in both directions)")
     question.add_argument("--decreasing", action="store_true", help="whether the score never rises instead")
-    for name, text, answer in (
-        ("effect", "how much features alone can change the score, and whether the label", _effect),
-        ("independent", "whether the label never depends on features", _independent),
+    for name, text, answer, files in (
+        ("effect", "how much features alone can change the score, and whether the label", _effect, "of the bound"),
+        ("independent", "whether the label never depends on features", _independent, "if it never does"),
     ):
         made = _add(command, name, text, answer, " --features sex", of=name == "effect", required="--features sex")
+        add_certificate(made, f"the certificate, {files} ({name}.json)")
         section(made, "question").add_argument(
             "--features", nargs="+", required=True, metavar="FEATURE", help="the features, which change together"
         )
@@ -71,7 +74,7 @@ def _add(
         f"treeproof ask {name} model.json{needed or option}",
         f'treeproof ask {name} model.json{needed} --where "age < 30"',
     ]
-    made = command(name, text, lambda args: _ask(args, name, answer), "\n".join(examples))
+    made = command(name, text, lambda args: _ask(args, answer), "\n".join(examples))
     made.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     _add_space(made)
     if of:
@@ -100,7 +103,7 @@ def _add_prove(command: Command) -> None:
     made = command(
         "prove",
         "whether a statement is true of every input",
-        lambda args: _ask(args, "prove", _prove),
+        lambda args: _ask(args, _prove),
         'treeproof ask prove model.json --claim "if income > 60 then yes"\n'
         'treeproof ask prove model.json --claim "if age < 18 then not yes"',
     )
@@ -122,6 +125,9 @@ def _add_differ(command: Command) -> None:
     made.add_argument("old", metavar="OLD", help="a model, a file that explain reads; its inputs are meant")
     made.add_argument("new", metavar="NEW", help="the other model")
     _add_space(made)
+    add_certificate(
+        made, "certificates that labels are the same, and of the scores (differ-label.json, differ-score.json)"
+    )
 
 
 def _add_rules(command: Command) -> None:
@@ -158,39 +164,32 @@ def _read(args: argparse.Namespace, *paths: str) -> tuple[list[Explainer], Table
         return [make_explainer(args, model, table, args.oracle) for model in models], table
 
 
-def _ask(args: argparse.Namespace, name: str, answer: Answer) -> int:
+def _ask(args: argparse.Namespace, answer: Answer) -> int:
     """Answer a question about all inputs."""
     folder = getattr(args, "certificate", None)
     make_folder(folder)
     (explainer,), _ = _read(args, args.model)
     result = answer(args, explainer)
     say_result(args, None, result)
-    if folder and name == "extremes":
-        for side in ("lowest", "highest"):
-            write_certificate(folder, f"{name}-{side}.json", _Side(result, side))
-    elif folder and result.holds:  # otherwise counterexamples show it
-        write_certificate(folder, f"{name}.json", result)
+    if folder:
+        _write_certificates(args, folder, result)
     return codes.code_of([result])
 
 
-class _Side:
-    """One end of the score, whose certificate is written."""
-
-    def __init__(self, result: Any, side: str) -> None:
-        self._result, self._side = result, side
-
-    def certificate(self) -> Any:
-        """Return the certificate of this end."""
-        return self._result.certificate(side=self._side)
+def _write_certificates(args: argparse.Namespace, folder: str, result: Any) -> None:
+    proved = certificates_of(result)
+    for name, certify in proved.items():
+        with waiting(args.quiet, f"certifying {name}"):
+            save_certificate(folder, name, certify(None))
+    if not proved and not args.quiet:
+        complain("no certificate was written: nothing is proved that has one")
 
 
 def _stated(args: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
     """Return the options that all of these questions have."""
     found: dict[str, Any] = {"where": " and ".join(args.where) or None, "timeout": args.timeout}
-    of = getattr(args, "of", None)
-    if of is not None:
-        labels = explainer.scored_context.labels
-        found["of"] = next((label for label in labels if of in (str(label), str(plain_label(label)))), of)
+    if getattr(args, "of", None) is not None:
+        found["of"] = class_of(explainer, args.of)
     return found
 
 
@@ -217,10 +216,13 @@ def _independent(args: argparse.Namespace, explainer: Explainer) -> Any:
 
 
 def _differ(args: argparse.Namespace) -> int:
+    make_folder(args.certificate)
     (old, new), table = _read(args, args.old, args.new)
     rows = None if table is None else [table.row(i, old.forest.columns) for i in range(len(table.rows))]
     result = differ(old, new, rows, where=" and ".join(args.where) or None, timeout=args.timeout)
     say_result(args, None, result)
+    if args.certificate:
+        _write_certificates(args, args.certificate, result)
     return codes.code_of([result])
 
 
@@ -236,6 +238,6 @@ def _rules(args: argparse.Namespace) -> int:
         )
     result = result.numbered(chosen)
     say_result(args, None, result)
-    for i, rule in enumerate(result.rules if args.certificate else (), start=1):
-        write_certificate(args.certificate, f"rule-{i}.json", rule)
+    if args.certificate:
+        _write_certificates(args, args.certificate, result)
     return codes.code_of([result])

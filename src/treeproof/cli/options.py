@@ -52,6 +52,12 @@ def add_certificate(parser: argparse.ArgumentParser, files: str) -> None:
     )
 
 
+def class_of(explainer: Explainer, text: str | None) -> Any:
+    """Return the class that is written like this, by its label or its name; the text itself if there is none."""
+    labels = explainer.scored_context.labels
+    return next((label for label in labels if text in (str(label), str(plain_label(label)))), text)
+
+
 def add_files(parser: argparse.ArgumentParser, **models: str) -> None:
     """Add positional arguments: the model or models, each with its help text, and the data."""
     for name, text in (models or {"model": MODEL_HELP}).items():
@@ -338,6 +344,11 @@ def check_order(models: Sequence[str], data: str) -> None:
 
 def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> Explainer:
     """Return the explainer of a model that the options ask for."""
+    return Explainer(model, **explainer_options(args, model, table, oracle))
+
+
+def explainer_options(args: argparse.Namespace, model: Any, table: Table | None, oracle: str) -> dict[str, Any]:
+    """Return the arguments of that explainer."""
     kinds = _declared_kinds(args)
     one_hot = named_lists(args.one_hot, "--one-hot", "COLUMN")
     options: dict[str, Any] = sat_options(args) if oracle == "sat" else {}
@@ -370,7 +381,7 @@ def make_explainer(args: argparse.Namespace, model: Any, table: Table | None, or
     settled = {*kinds, *written, *itertools.chain(*one_hot.values())}
     if table is not None:
         kinds |= _usual_kinds(args, forest, table, settled)
-    return Explainer(model, vote=args.vote, output=args.output, kinds=kinds, one_hot=one_hot, oracle=oracle, **options)
+    return {"vote": args.vote, "output": args.output, "kinds": kinds, "one_hot": one_hot, "oracle": oracle, **options}
 
 
 def _declared_kinds(args: argparse.Namespace) -> dict[str | int, NumericKind]:

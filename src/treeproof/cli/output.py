@@ -15,6 +15,7 @@ from typing import Any
 from treeproof.cli.table import STANDARD_INPUT
 from treeproof.errors import InputError, MissingExtraError
 from treeproof.model.files import save_forest, write_whole
+from treeproof.proof.certificate import Certificate
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.audit import AuditedRow
 from treeproof.questions.compare import ComparedRow
@@ -59,12 +60,18 @@ def make_folder(path: str | None) -> None:
 
 
 def write_certificate(folder: str, name: str, result: Any) -> None:
-    """Write the certificate of a result, and the forest that it is about, which the checker needs."""
-    certificate = result.certificate()
+    """Write the certificate of a result, and the forest or forests that it is about, which the checker needs."""
+    save_certificate(folder, name, result.certificate())
+
+
+def save_certificate(folder: str, name: str, certificate: Certificate) -> None:
+    """Write a certificate, and the forest or forests that it is about."""
     certificate.save(Path(folder) / name)
-    forest = Path(folder) / f"forest-{certificate.document['model'][:12]}.json"
-    if not forest.exists():
-        save_forest(certificate.forest, forest)
+    for key, forest in (("model", certificate.forest), ("other", certificate.other)):
+        if forest is not None:
+            path = Path(folder) / f"forest-{certificate.document[key][:12]}.json"
+            if not path.exists():
+                save_forest(forest, path)
 
 
 INPUTS = ("model", "old", "new", "data", "constraints")

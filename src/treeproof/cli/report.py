@@ -16,6 +16,7 @@ from treeproof.cli.options import (
     add_search,
     add_target,
     add_widening,
+    class_of,
     count,
     load,
     section,
@@ -29,6 +30,7 @@ from treeproof.errors import InputError
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Column
 from treeproof.proof.certificate import fingerprint, model_text
+from treeproof.show.report.about import QUESTIONS
 from treeproof.show.report.report import check_page, report
 
 LIMIT = 50
@@ -37,6 +39,7 @@ EXAMPLES = """
 treeproof report model.json data.csv --out report.html
 treeproof report model.json data.csv --row 7 12 --title "Two refusals"
 treeproof report model.json data.csv --where "age > 60" --limit 200
+treeproof report model.json data.csv --about-model --protected sex
 """
 
 
@@ -57,6 +60,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_argument("--minimum", action="store_true", help="as few features as possible, with proof")
     add_widening(parser, "question", "reasons")
     add_target(parser)
+    question.add_argument(
+        "--about-model",
+        nargs="*",
+        choices=QUESTIONS,
+        metavar="QUESTION",
+        help=f"a section about the whole model: {', '.join(QUESTIONS)} (default: all that apply)",
+    )
+    question.add_argument(
+        "--protected", nargs="+", default=[], metavar="FEATURE", help="features whose effect is asked for there"
+    )
+    question.add_argument(
+        "--of", metavar="CLASS", help="the class whose score is meant there (default: the second of two)"
+    )
+    question.add_argument(
+        "--model-timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="time limit for that section (default: %(default)g)",
+    )
     add_model(parser)
     add_search(parser, out="the HTML file (default: report.html), written atomically")
     output = section(parser, "output")
@@ -99,6 +122,10 @@ def run(args: argparse.Namespace) -> int:
         inflate=True if args.inflate else False if args.plain else None,
         order=args.order,
         timeout=args.timeout,
+        about_model=args.about_model if args.about_model else args.about_model is not None,
+        protected=args.protected,
+        of=class_of(explainer, args.of),
+        model_timeout=args.model_timeout,
         title=args.title or f"Explanations of {Path(args.model).name}",
         certificates=args.certificates or not args.no_certificates,
         force=args.force,

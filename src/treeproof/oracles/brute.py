@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Unknown, restricted, violates
+from treeproof.query.oracle import Answer, Entailed, Query, Refuted, Unknown, expired, restricted, violates
 
 
 class BruteOracle:
@@ -20,7 +19,7 @@ class BruteOracle:
     def decide(self, query: Query) -> Answer:
         """Answer the query; the core is all restricted features."""
         for point in itertools.product(*query.domains):
-            if query.deadline is not None and time.monotonic() >= query.deadline:
+            if expired(query.deadline):
                 return Unknown("deadline")
             if not self._forest.allows(point):
                 continue

@@ -59,8 +59,8 @@ class Certificate:
     """A proved claim as a JSON document, beside the model that it is about.
 
     ``why.certificate()`` makes it. `document` is the JSON as plain data and `text` as text, in the format of
-    ``docs/certificates.md``; `forest` is the model, which a checker needs as well. `check` lets the independent checker
-    read both, and `save` writes the document.
+    ``docs/certificates.md``; `forest` is the model, which a checker needs as well, and `other` the second model, if it
+    is about two. `check` lets the independent checker read all of them, and `save` writes the document.
 
     Examples
     --------
@@ -75,6 +75,7 @@ class Certificate:
 
     document: Mapping[str, Any]
     forest: Forest
+    other: Forest | None = None
 
     @cached_property
     def text(self) -> str:
@@ -83,7 +84,8 @@ class Certificate:
 
     def check(self) -> Checked:
         """Check the certificate with the independent checker; CheckError if it fails."""
-        return checker.check(self.text, forest_to_json(self.forest))
+        other = None if self.other is None else forest_to_json(self.other)
+        return checker.check(self.text, forest_to_json(self.forest), other=other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document, compressed if the file ends in .gz or the document is large; whole or not at all."""
@@ -99,7 +101,13 @@ class Certificate:
 
 
 def check(
-    certificate: Any, model: Any, *, row: Any = None, budget: float = checker.BUDGET, trust: bool = False
+    certificate: Any,
+    model: Any,
+    other: Any = None,
+    *,
+    row: Any = None,
+    budget: float = checker.BUDGET,
+    trust: bool = False,
 ) -> Checked:
     """Check a certificate against a model with the independent checker; `CheckError` says why it is rejected.
 
@@ -111,6 +119,8 @@ def check(
         The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
         imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
         a vote, threshold, confidence or cuts of its own, that is part of its model: pass ``explainer.forest``.
+    other : the same, optional
+        The second model, if it is about two.
     row : row, optional
         The row that it must be about: a list, an array, a dict or a Series, in the model's columns.
     budget : number
@@ -138,14 +148,15 @@ def check(
         certificate = certificate.document
     elif isinstance(certificate, str | os.PathLike):
         certificate = checker.read(certificate, budget)
+    second = other if other is None or isinstance(other, Model) else model_text(other, trust)
     if isinstance(model, Model):
-        return checker.check(certificate, model, row, budget)
+        return checker.check(certificate, model, row, budget, second)
     text = model_text(model, trust)
     if row is not None:
         forest = forest_from_json(text)
         numbers = as_row(row, forest.columns, forest.floats).tolist()
         row = [_value(number, column) for number, column in zip(numbers, forest.columns, strict=True)]
-    return checker.check(certificate, text, row, budget)
+    return checker.check(certificate, text, row, budget, second)
 
 
 def _value(number: float, column: Column) -> Any:

@@ -1,20 +1,22 @@
-"""Certificates about pairs of inputs that differ in some features alone.
+"""Certificates about pairs: two inputs that differ in some features alone, or one input of two models.
 
-The checker makes a model of the pair from the trees of the model (`checker.Pair`), so that the claim is one about a
-label. Here that model is only asked for a proof.
+The checker makes a model of the pair from the trees of the model, or of both (`checker.Pair`), so that the claim is one
+about a label. Here that model is only asked for a proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from treeproof import checker
-from treeproof.errors import UnsupportedQueryError
+from treeproof.errors import InternalError, UnsupportedQueryError
+from treeproof.model.columns import Rows
 from treeproof.model.files import forest_from_json, forest_to_json
 from treeproof.model.floats import rounded_down
 from treeproof.model.forest import Forest
@@ -25,97 +27,208 @@ from treeproof.query.context import Context
 from treeproof.query.oracle import Claim, Never, Stays
 from treeproof.query.scores import rounding_error
 from treeproof.query.units import Units
+from treeproof.space.constraints import Constraint
 from treeproof.space.declare import recut
+from treeproof.space.domains import Domain, as_domain
 from treeproof.space.features import Feature, NumericFeature
 from treeproof.space.space import Space
 
 
-def certify_pair(
-    context: Context,
-    features: Sequence[int],
-    k: int,
-    direction: int | None,
-    most: Fraction,
-    row: np.ndarray,
-    deadline: float | None,
-) -> Certificate:
+@dataclass(frozen=True, eq=False)
+class Meant:
+    """The inputs that a certificate is about: those of a context in these domains, `row` being one of them.
+
+    They are pairs of inputs that differ in the `features` alone, or, if there are none, single ones.
+    """
+
+    context: Context
+    domains: Sequence[Domain]
+    row: Rows
+    features: Sequence[int] = ()
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns of the features."""
+        return [column for f in self.features for column in self.context.space.features[f].columns]
+
+    def certify(self, made: Forest, claim: Claim, deadline: float | None) -> Mapping[str, Any]:
+        """Return a certificate of a label of the pair's model, in the space of both inputs."""
+        space, columns, n = self.context.space, self.columns, self.context.forest.n_columns
+        # Where constraints or conditions cut cells, the pair's model has all cells of the space.
+        kept = {f: domain for f, domain in enumerate(self.domains) if len(domain) < space.features[f].n_cells}
+        finer = bool(kept or space.constraints)
+        of = [*range(space.n_features), *self.features]
+        whole = [*space.features, *(_copy(space.features[f], columns, n) for f in self.features)]
+        features = tuple(_recut(feature, made, finer) for feature in whole)
+        copies = {f: space.n_features + i for i, f in enumerate(self.features)}
+        both = Space(made, features, (*space.constraints, *_again(space.constraints, copies)))
+        cells = discretise(both)
+        context = replace(
+            self.context,
+            forest=made,
+            space=both,
+            cells=cells,
+            oracle=NativeOracle(cells),
+            labels=made.classes.tolist(),
+            units=Units(both.n_features, {}),
+        )
+        box = {i: _moved(kept[f], space.features[f], features[i]) for i, f in enumerate(of) if f in kept}
+        instance = context.locate(np.append(self.row, self.row[columns]).astype(made.floats.dtype))
+        try:
+            return certify(context, instance, claim, box, minimal=False, deadline=deadline).document
+        except InternalError as error:  # the pair's model rounds more than the model itself
+            raise UnsupportedQueryError(
+                "There is no certificate: what is proved holds by no more than the rounding of a pair's sums."
+            ) from error
+
+
+def certify_pair(meant: Meant, k: int, direction: int | None, most: Fraction, deadline: float | None) -> Certificate:
     """Return a certificate that a change of the features alone changes sum k by no more than about `most`.
 
     With a direction, it is about changes against it, when the only feature grows. What is certified is larger than
     `most` by as much as rounding needs.
     """
-    _require_plain(context)
-    model, columns = checker.Model(forest_to_json(context.forest)), _columns(context, features)
-    pair = {"columns": columns, "class": k, "direction": direction, "cut": (0.0).hex()}
-    room = 2 * rounding_error(forest_from_json(_score_pair(model, pair).document()))
-    pair["cut"] = float(np.nextafter(-rounded_down(-(most + room)), np.inf)).hex()
-    made = forest_from_json(_score_pair(model, pair).document())
-    found = _certify(context, features, made, Stays(0), row, deadline)
-    return Certificate({**found.document, "model": model.fingerprint, "pair": pair}, context.forest)
+    forest = meant.context.forest
+    model = checker.Model(forest_to_json(forest))
+    pair = {"columns": meant.columns, "class": k, "direction": direction, "cut": (0.0).hex()}
+
+    def made(room: Fraction) -> Forest:
+        pair["cut"] = _above(most + room + _of_members(forest)).hex()
+        about = {"pair": pair, "model": model.fingerprint}
+        return forest_from_json(checker.ScorePair(about, model, _UNLIMITED).document())
+
+    found = meant.certify(_with_room(made), Stays(0), deadline)
+    return Certificate({**found, "model": model.fingerprint, "pair": pair}, forest)
 
 
-def certify_independent(
-    context: Context, features: Sequence[int], row: np.ndarray, deadline: float | None
-) -> Certificate:
+def certify_independent(meant: Meant, deadline: float | None) -> Certificate:
     """Return a certificate that the label depends on none of the features: a proof for every two labels."""
-    _require_plain(context)
-    model, columns = checker.Model(forest_to_json(context.forest)), _columns(context, features)
-    pairs = []
-    for a, b in combinations(range(context.forest.n_classes), 2):
-        pair: dict[str, object] = {"columns": columns, "labels": [a, b], "room": (0.0).hex()}
-        made = forest_from_json(_label_pair(model, pair).document())
-        sizes = np.maximum.reduceat(np.abs(made.values).max(axis=1), made.roots)
-        room = Fraction(float(sizes.sum())) / 2**50
-        for _ in range(2):  # sums that were exact without any room are not with it
-            pair["room"] = (-rounded_down(-room)).hex()
-            made = forest_from_json(_label_pair(model, pair).document())
-            room += 2 * rounding_error(made)
-        found = _certify(context, features, made, Never(0), row, deadline)
-        pairs.append({**found.document, "pair": pair})
-    kept = {key: pairs[0][key] for key in ("format", "version")}
-    document = {**kept, "model": model.fingerprint, "claim": "independent", "pairs": pairs}
-    return Certificate(document, context.forest)
+    forest = meant.context.forest
+    model = checker.Model(forest_to_json(forest))
+    labels = list(combinations(range(forest.n_classes), 2))
+    return Certificate(_all_labels(meant, model, None, labels, deadline), forest)
 
 
-def _require_plain(context: Context) -> None:
-    if context.cells.clauses:
-        raise UnsupportedQueryError("There is no certificate about pairs of inputs under constraints.")
-    if context.forest.decision.members:
-        raise UnsupportedQueryError("There is no certificate about pairs where members of a model are rounded.")
+def certify_same(meant: Meant, old: Forest, new: Forest, deadline: float | None) -> Certificate:
+    """Return a certificate that two models give the same label to every input: a proof for every two labels."""
+    model, other = (checker.Model(forest_to_json(forest)) for forest in (old, new))
+    names = model.classes, other.classes
+    labels = [(a, b) for a, one in enumerate(names[0]) for b, two in enumerate(names[1]) if one != two]
+    return Certificate(_all_labels(meant, model, other, labels, deadline), old, new)
 
 
-def _columns(context: Context, features: Sequence[int]) -> list[int]:
-    return [column for f in features for column in context.space.features[f].columns]
+def certify_identical(old: Forest, new: Forest) -> Certificate:
+    """Return a certificate that two models have the same trees, and add them up in the same way."""
+    model, other = (checker.Model(forest_to_json(forest)) for forest in (old, new))
+    return Certificate({**_head(model, other), "claim": "identical"}, old, new)
 
 
-def _certify(
-    context: Context, features: Sequence[int], made: Forest, claim: Claim, row: np.ndarray, deadline: float | None
+def certify_gap(
+    meant: Meant,
+    old: Forest,
+    new: Forest,
+    classes: tuple[int, int],
+    most: Fraction,
+    deadline: float | None,
 ) -> Certificate:
-    """Return a certificate of a label of the pair's model, in the space of both inputs."""
-    columns = _columns(context, features)
-    kept = [recut(feature, made) for feature in context.space.features]
-    copies = [_copy(context.space.features[f], columns, context.forest.n_columns) for f in features]
-    space = Space(made, (*kept, *(recut(feature, made) for feature in copies)))
-    cells = discretise(space)
-    other = replace(
-        context,
-        forest=made,
-        space=space,
-        cells=cells,
-        oracle=NativeOracle(cells),
-        labels=made.classes.tolist(),
-        units=Units(space.n_features, {}),
-    )
-    instance = other.locate(np.append(row, row[columns]).astype(made.floats.dtype))
-    return certify(other, instance, claim, {}, minimal=False, deadline=deadline)
+    """Return a certificate that the scores of two models differ by no more than about `most`.
+
+    What is certified is larger than that by as much as rounding needs.
+    """
+    model, other = (checker.Model(forest_to_json(forest)) for forest in (old, new))
+    pair: dict[str, Any] = {"classes": list(classes), "cuts": [(-1.0).hex(), (1.0).hex()]}
+    about = {**_head(model, other), "pair": pair}
+    gap = checker.ScoreGap(about, model, other, _UNLIMITED)
+    members = sum(_of_members(one) * times for one, times in zip((old, new), gap.times, strict=True))
+
+    def made(room: Fraction) -> Forest:
+        cut = _above(most * gap.divisor + room + members)
+        pair["cuts"] = [(-cut).hex(), cut.hex()]
+        return forest_from_json(checker.ScoreGap(about, model, other, _UNLIMITED).document())
+
+    found = meant.certify(_with_room(made), Stays(1), deadline)
+    return Certificate({**found, **about}, old, new)
 
 
-def _score_pair(model: checker.Model, pair: dict[str, object]) -> checker.ScorePair:
-    return checker.ScorePair({"pair": pair, "model": model.fingerprint}, model, checker.Budget(float("inf")))
+_UNLIMITED = checker.Budget(float("inf"))
 
 
-def _label_pair(model: checker.Model, pair: dict[str, object]) -> checker.LabelPair:
-    return checker.LabelPair({"pair": pair, "model": model.fingerprint}, model, checker.Budget(float("inf")))
+def _head(model: checker.Model, other: checker.Model | None) -> dict[str, Any]:
+    head = {"format": "treeproof-certificate", "version": checker.VERSION, "model": model.fingerprint}
+    return head if other is None else {**head, "other": other.fingerprint}
+
+
+def _all_labels(
+    meant: Meant,
+    model: checker.Model,
+    other: checker.Model | None,
+    labels: Sequence[tuple[int, int]],
+    deadline: float | None,
+) -> dict[str, Any]:
+    """Return a certificate with a proof for each two labels that are not both given."""
+    head, columns = _head(model, other), {} if other else {"columns": meant.columns}
+    pairs = []
+    for a, b in labels:
+        pair: dict[str, Any] = {**columns, "labels": [a, b], "room": (0.0).hex()}
+
+        def made(room: Fraction, pair: dict[str, Any] = pair) -> Forest:
+            pair["room"] = (-rounded_down(-room)).hex()
+            return forest_from_json(checker.LabelPair({**head, "pair": pair}, model, other, _UNLIMITED).document())
+
+        found = meant.certify(_with_room(made), Never(0), deadline)
+        pairs.append({**{key: value for key, value in found.items() if key not in head}, "pair": pair})
+    kept = {key: head[key] for key in ("format", "version")}
+    claim = "independent" if other is None else "same"
+    return {**head, "claim": claim, "pairs": [{**kept, **pair} for pair in pairs]}
+
+
+def _with_room(made: Callable[[Fraction], Forest]) -> Forest:
+    """Return the pair's model with as much room beside what is claimed as the rounding of its values and sums needs."""
+    forest = made(Fraction(0))
+    sizes = np.maximum.reduceat(np.abs(forest.values).max(axis=1), forest.roots)
+    room = Fraction(float(sizes.sum()) + max(map(abs, forest.decision.start))) / 2**50
+    for _ in range(2):  # sums that were exact without any room are not with it
+        forest = made(room)
+        room += 2 * rounding_error(forest)
+    return made(room)
+
+
+def _of_members(forest: Forest) -> Fraction:
+    """Return by how much differences of the sums of members, which were rounded to floats, may be off."""
+    return 2 * rounding_error(forest) if forest.decision.members else Fraction(0)
+
+
+def _above(value: Fraction) -> float:
+    """Return a number that is larger, but hardly."""
+    return float(np.nextafter(-rounded_down(-value), np.inf))
+
+
+def _recut(feature: Feature, made: Forest, finer: bool) -> Feature:
+    """Return a feature cut at the thresholds of the pair's model, and, if `finer`, where it is cut already."""
+    return recut(feature, made, feature.highs[:-1] if finer and isinstance(feature, NumericFeature) else None)
+
+
+def _moved(domain: Domain, old: Feature, new: Feature) -> Domain:
+    """Return the same values as cells of a feature that is cut alike, but for the place of missing values."""
+    if not isinstance(old, NumericFeature):
+        return domain
+    assert isinstance(new, NumericFeature)
+    there = {old.missing_cell: new.missing_cell} if old.missing_cell is not None else {}
+    found = [there[cell] if cell in there else new.cell_of(old.place(cell)) for cell in domain]
+    return as_domain(frozenset(cell for cell in found if cell is not None), new.ordered)
+
+
+def _again(constraints: Sequence[Constraint], copies: Mapping[int, int]) -> list[Constraint]:
+    """Return those constraints that mention a copied feature, once more for the copies."""
+
+    def moved(conditions: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(replace(one, feature=copies.get(one.feature, one.feature)) for one in conditions)
+
+    return [
+        Constraint(f"{one.text} (changed)", moved(one.unless), moved(one.conditions))
+        for one in constraints
+        if any(part.feature in copies for part in (*one.unless, *one.conditions))
+    ]
 
 
 def _copy(feature: Feature, columns: Sequence[int], n_columns: int) -> Feature:

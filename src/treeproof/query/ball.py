@@ -40,6 +40,13 @@ class Ball:
             for feature, scale, own in zip(space.features, self.scales, point, strict=True)
         )
 
+    def reaches(self, f: int, before: float, after: float) -> bool:
+        """Return whether a numeric feature may move to a number, from another or from a missing value."""
+        if math.isnan(before):
+            return self._spans(self.radius)
+        far, reach = abs(Fraction(after) - Fraction(before)), self.radius * self.scales[f]
+        return far < reach or (far == reach and not self.open)
+
     def _domain(self, feature: Feature, reach: Fraction, row: Rows, own: int) -> Domain:
         cells = {own}
         if not isinstance(feature, NumericFeature) or own == feature.missing_cell:

@@ -21,7 +21,7 @@ from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.gains import largest_gains
-from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
+from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays, expired
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group, Units
 from treeproof.space.domains import Cells, Domain
@@ -30,6 +30,9 @@ from treeproof.space.space import Space, feature_index
 from treeproof.space.wording import show_day
 
 Order = Literal["importance", "row", "index"]
+
+
+_FEW = 64  # features that differ, which are looked at one by one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,8 +97,10 @@ class Context:
             raise InputError(
                 f"The row violates the constraint {self.constraint(broken)!r}; correct the row or the constraint."
             )
-        label = self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
-        return Instance(row, point, label(point), origin=origin)
+        return Instance(row, point, self._label(point), origin=origin)
+
+    def _label(self, point: Cells) -> int:
+        return self.oracle.label(point) if isinstance(self.oracle, Labels) else self.cells.label(point)
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
         """Return the claim that the prediction stays, or that it never becomes `target`."""
@@ -225,14 +230,21 @@ class Context:
 
         It stays within the domains, if they are given, and has another label than the instance, as before.
         """
-        point, label = answer.witness, answer.label
-        for f, own in enumerate(instance.point):
-            if point[f] != own and (domains is None or own in domains[f]):
-                if deadline is not None and time.monotonic() > deadline:
-                    break
-                tried = (*point[:f], own, *point[f + 1 :])
-                if self.cells.allows(tried) and (other := self.cells.label(tried)) != instance.label:
-                    point, label = tried, other
+        point, label, own = answer.witness, answer.label, instance.point
+        changed = [f for f, cell in enumerate(point) if cell != own[f] and (domains is None or own[f] in domains[f])]
+        # One by one, the last of the list first. Of many, most need not have changed: these are tried by halves, some
+        # also after the deadline, since to show them would take longer.
+        todo = [[f] for f in reversed(changed)] if len(changed) <= _FEW else [changed[_FEW:], changed[:_FEW]]
+        n_tried = 0
+        while todo and (n_tried < _FEW < len(changed) or not expired(deadline)):
+            part = todo.pop()
+            back = set(part)
+            tried = tuple(own[f] if f in back else cell for f, cell in enumerate(point))
+            n_tried += 1
+            if self.cells.allows(tried) and (other := self._label(tried)) != instance.label:
+                point, label = tried, other
+            elif len(part) > 1:
+                todo += [part[len(part) // 2 :], part[: len(part) // 2]]
         return point, label
 
     def evaluated(self, row: Rows, label: int) -> tuple[tuple[Value, ...], Label]:

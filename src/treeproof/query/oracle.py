@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from treeproof._core import Cancel
+from treeproof._core import Cancel, current_cancel
+from treeproof.errors import Cancelled
 from treeproof.query.tally import Tally
 from treeproof.space.domains import Cells, Domain
 
@@ -40,6 +42,7 @@ __all__ = [
     "Refuted",
     "Stays",
     "Unknown",
+    "cancelling",
     "expired",
     "fix",
     "restricted",
@@ -300,11 +303,52 @@ def restricted(forest: CellForest, domains: Sequence[Domain]) -> frozenset[int]:
     return frozenset(f for f, domain in enumerate(domains) if len(domain) < forest.n_cells[f])
 
 
+@contextmanager
+def cancelling(cancel: Cancel) -> Iterator[None]:
+    """Let another thread end every question that is asked inside, whatever it is, within some milliseconds.
+
+    When ``cancel.set()`` has been called, the question raises `Cancelled`, as it would raise ``KeyboardInterrupt`` at
+    Ctrl-C: there is no result, and the explainer is as good as before. Threads that a question starts (`n_jobs`) end
+    with it.
+
+    Examples
+    --------
+    >>> import threading
+    >>> import treeproof as tp
+    >>> forest, patient = tp.examples.heart_disease()
+    >>> cancel = tp.Cancel()
+    >>> threading.Thread(target=cancel.set).start()
+    >>> try:
+    ...     with tp.cancelling(cancel):
+    ...         while True:
+    ...             why = tp.Explainer(forest).abductive(patient)
+    ... except tp.Cancelled as stopped:
+    ...     print(stopped)
+    The question was cancelled.
+    """
+    before = current_cancel.set(cancel)
+    try:
+        yield
+    finally:
+        current_cancel.reset(before)
+
+
+def _raise_cancelled() -> None:
+    cancel = current_cancel.get(None)
+    if cancel is not None and cancel.is_set:
+        raise Cancelled
+
+
 def expired(deadline: float | None) -> bool:
-    """Return whether the deadline has passed."""
+    """Return whether the deadline has passed; Cancelled if somebody cancelled the question."""
+    _raise_cancelled()
     return deadline is not None and time.monotonic() >= deadline
 
 
 def seconds_left(deadline: float | None) -> float:
-    """Return how long it is to the deadline, as the core wants it: infinite without one."""
+    """Return how long it is to the deadline, as the core wants it: infinite without one.
+
+    It is asked before every search of the core, so it raises Cancelled too.
+    """
+    _raise_cancelled()
     return math.inf if deadline is None else deadline - time.monotonic()

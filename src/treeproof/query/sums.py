@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +111,8 @@ class Score:
         (total * unit + start) / divisor <= exact score <= (total * unit + slack + start) / divisor
 
     and the model's own score, in floats, is within `error` of the exact one. `slack` is 0 if leaves are multiples of
-    the unit, as votes are.
+    the unit, as votes are. The model's own score is nowhere below `floor` nor above `ceiling`: what its arithmetic
+    makes of the least and of the largest leaf of each tree, as rounding keeps the order of numbers.
     """
 
     name: str
@@ -123,20 +126,18 @@ class Score:
     error: Fraction
     keeps_order: bool
     """Whether the model's own scores are never in another order than the sums: it adds without rounding."""
+    floor: float = -np.inf
+    ceiling: float = np.inf
 
     def at_least(self, total: int) -> Fraction:
         """Return what the model's own score surely reaches where the sum reaches `total`."""
-        exact = (total * self.unit + self.start) / self.divisor
-        return max(exact - self.error, Fraction(0)) if self.never_negative else exact - self.error
-
-    @cached_property
-    def never_negative(self) -> bool:
-        """Whether only numbers of at least 0 are added: so floats do not give less than 0 either."""
-        return self.start >= 0 and bool((self.numbers >= 0).all())
+        found = (total * self.unit + self.start) / self.divisor - self.error
+        return max(found, Fraction(self.floor)) if np.isfinite(self.floor) else found
 
     def at_most(self, total: int) -> Fraction:
         """Return what the model's own score surely does not exceed where the sum does not exceed `total`."""
-        return (total * self.unit + self.slack + self.start) / self.divisor + self.error
+        found = (total * self.unit + self.slack + self.start) / self.divisor + self.error
+        return min(found, Fraction(self.ceiling)) if np.isfinite(self.ceiling) else found
 
 
 def score_of(forest: Forest, index: int | None = None) -> Score:
@@ -155,18 +156,35 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     if forest.vote == "majority":
         votes = np.where(leaf & (forest.leaf_class == k), 1, 0).astype(np.int64)
         nothing, rounding = Fraction(0), Fraction(1, 2**53)  # that of the share, written as a float
-        return Score("share of the votes", label, k, votes, Fraction(1), nothing, Fraction(n), nothing, rounding, True)
+        name, ends = "share of the votes", [float(each.mean()) for each in _ends(votes, forest)]
+        return Score(name, label, k, votes, Fraction(1), nothing, Fraction(n), nothing, rounding, True, *ends)
     exact = linear(forest) if forest.decision.members else None
     values: FloatArray = np.where(leaf, (forest.values if exact is None else exact.values)[:, k], 0.0)
     start = Fraction((forest.decision.start if exact is None else exact.start)[k])
-    divisor = Fraction(forest.decision.divisor)
+    divisor = Fraction(forest.decision.floats.round(forest.decision.divisor))  # as the model divides
     numbers, unit = as_integers(values, forest.roots)
     rounded = not np.array_equal(numbers * float(unit), values)
     slack = n * unit if rounded else Fraction(0)
     keeps_order = not rounded and rounding_error(forest) == 0
     error = _error(forest) / divisor
     name = "probability" if forest.vote == "mean" else "score"
-    return Score(name, label, k, numbers, unit, start, divisor, slack, error, keeps_order)
+    ends = [_own(forest, k, each) for each in _ends(forest.values[:, k], forest, places=True)]
+    return Score(name, label, k, numbers, unit, start, divisor, slack, error, keeps_order, *ends)
+
+
+def _ends(numbers: npt.NDArray[Any], forest: Forest, *, places: bool = False) -> list[npt.NDArray[Any]]:
+    """Return per tree the smallest number of a leaf, and the largest; or in which leaf it is."""
+    found = []
+    for of, otherwise in ((np.argmin, np.inf), (np.argmax, -np.inf)):
+        leaves = np.where(forest.feature == LEAF, numbers, otherwise)
+        at = [start + int(of(leaves[start:end])) for start, end in pairwise([*forest.roots.tolist(), len(leaves)])]
+        found.append(np.array(at, dtype=np.int32) if places else leaves[at])
+    return found
+
+
+def _own(forest: Forest, k: int, leaves: IntArray) -> float:
+    """Return what the model's own arithmetic makes of one leaf of each tree."""
+    return float(forest.add(leaves[None, :])[0, k])
 
 
 def _error(forest: Forest) -> Fraction:

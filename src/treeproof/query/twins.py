@@ -117,13 +117,30 @@ class Trees:
         """
         allowed = {f: sum(1 << cell for cell in domain) for f, domain in (within or {}).items()}
         for tree in trees:
-            found = _Overlay(self._twins, numbers, allowed).of(int(self._cells.source.roots[tree]))
+            root = int(self._cells.source.roots[tree])
+            found = _Overlay(self._twins, numbers, allowed).of(root, root)
             if found is None:
                 self.add([tree], {k: numbers}, second=True)
                 self.add([tree], {k: -numbers})
-            elif len(found) > 1 or found[0][4] != 0:
-                feature, cut, left, right, number = np.array(found, dtype=np.int64).T
-                self._append(feature, cut, left + self._n, right + self._n, {k: number})
+            else:
+                self._append_overlay(k, found)
+
+    def add_overlay(self, joint: CellForest, one: int, other: int, k: int, numbers: Integers) -> bool:
+        """Add to sum k, as one tree, what tree `other` of a forest of two models gives less what tree `one` does.
+
+        It is not added, and False returned, if it would have more nodes than both together.
+        """
+        most = sum(len(joint.feature[tree_nodes(joint, tree)]) for tree in (one, other))
+        roots = joint.source.roots
+        found = _Overlay(Twins(joint, ()), numbers, {}, most).of(int(roots[one]), int(roots[other]))
+        if found is not None:
+            self._append_overlay(k, found)
+        return found is not None
+
+    def _append_overlay(self, k: int, found: list[_Row]) -> None:
+        if len(found) > 1 or found[0][4] != 0:
+            feature, cut, left, right, number = np.array(found, dtype=np.int64).T
+            self._append(feature, cut, left + self._n, right + self._n, {k: number})
 
     def _append(self, feature: Any, cut: Any, left: Any, right: Any, numbers: Mapping[int, Integers]) -> None:
         inner = feature != LEAF
@@ -165,21 +182,24 @@ class _TooLargeError(Exception):
 
 
 class _Overlay:
-    """The difference of a tree in two copies, as one tree: nodes in preorder."""
+    """The difference of a tree in two copies, or of two trees, as one tree: nodes in preorder."""
 
-    def __init__(self, twins: Twins, numbers: Integers, allowed: Mapping[int, int]) -> None:
+    def __init__(
+        self, twins: Twins, numbers: Integers, allowed: Mapping[int, int], most: int = _LARGEST_OVERLAY
+    ) -> None:
         cells = twins.cells
         self._feature, self._cut, self._left, self._right = cells.source_lists
         self._cells, self._copies, self._numbers, self._allowed = cells, twins.copies, numbers, allowed
+        self._most = most
         self._masks: dict[int, int] = {}
         self._rows: list[list[int]] = []
         self._touched: dict[int, bool] = {}
 
-    def of(self, root: int) -> list[_Row] | None:
-        """Return the nodes; None if there would be too many, or the tree is too deep to walk so."""
+    def of(self, one: int, other: int) -> list[_Row] | None:
+        """Return the nodes, from the two roots; None if there would be too many, or trees are too deep to walk so."""
         self._masks = dict(self._allowed)
         try:
-            self._grow(root, root)
+            self._grow(one, other)
         except (_TooLargeError, RecursionError):
             return None
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows]
@@ -220,7 +240,7 @@ class _Overlay:
         node = one if first else other
         original, cut = self._feature[node], self._cut[node]
         feature = original if first else self._copies.get(original, original)
-        if len(self._rows) >= _LARGEST_OVERLAY:
+        if len(self._rows) >= self._most:
             raise _TooLargeError
         at = len(self._rows)
         self._rows.append([feature, cut, 0, 0, 0])

@@ -511,8 +511,8 @@ def make_abductive(
         # A feature that takes all cells could have been dropped, so this is for groups and sets that are not minimal.
         features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
         rule = tuple(space.features[f].condition(domains[f], instance.row) for f in features)
-    ball, free = instance.ball, instance.free or ()
-    others = [f for f, domain in enumerate(free) if f not in features and len(domain) < space.features[f].n_cells]
+    ball, free, kept = instance.ball, instance.free or (), set(features)
+    others = [f for f, domain in enumerate(free) if f not in kept and len(domain) < space.features[f].n_cells]
     return Abductive(
         features=features,
         feature_names=context.unit_names(sorted(context.units.touched(features))),

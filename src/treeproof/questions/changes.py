@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from treeproof.model.columns import Label, Rows, Value
+from treeproof.query.ball import Ball
 from treeproof.query.units import Group
 from treeproof.questions.result import Line, Scales, WitnessResult, beside_groups, lines_of
 from treeproof.space.space import Space
@@ -99,7 +100,7 @@ def changes_between(
     written: Mapping[int, float] | None = None,
     *,
     readings: bool = False,
-    exact: bool = False,
+    ball: Ball | None = None,
     digits: int = 3,
 ) -> dict[int, Changed]:
     """Return what differs between two rows, by feature.
@@ -107,7 +108,7 @@ def changes_between(
     `written` has numbers, by column of a numeric feature, as users write them and the model reads as those of `after`.
     Where the shortest such number is not the one that is written, that one is shown and, with `readings`, how the model
     reads it. Other numbers are rounded within their cell where they would take many digits, to the decimals of `before`
-    and so many `digits` at least, unless `exact`.
+    and so many `digits` at least, unless that leaves the `ball`.
     """
     found, same = {}, ((before == after) | (np.isnan(before) & np.isnan(after))).tolist()
     for f, feature in enumerate(space.features):
@@ -115,8 +116,22 @@ def changes_between(
             continue
         number = (written or {}).get(feature.columns[0])
         value = feature.show(after)
-        shown = value if exact or number is not None else feature.show_briefly(after, before, digits)
+        shown = value if number is not None else _brief(space, f, before, after, ball, digits)
         if number is not None and number != float(space.forest.floats.shortest(number)):
             shown = f"{number!r}, which the model reads as {shown}" if readings else repr(number)
         found[f] = Changed(feature.name, feature.show(before), shown, number is None and shown != value)
     return found
+
+
+def _brief(space: Space, f: int, before: Rows, after: Rows, ball: Ball | None, digits: int) -> str:
+    """Return a feature's value after a change with as few digits as keep it in its cell and in the ball."""
+    feature = space.features[f]
+    value = feature.show(after)
+    for n in range(digits, 8):
+        shown = feature.show_briefly(after, before, n)
+        if shown == value or ball is None:
+            return shown
+        read = space.forest.floats.round(float(shown))  # only numbers are rounded
+        if ball.reaches(f, float(before[feature.columns[0]]), read):
+            return shown
+    return value

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.model.columns import Label
+from treeproof.model.columns import Label, Rows
 from treeproof.model.forest import Forest
 from treeproof.model.join import columns_of, join
+from treeproof.model.rows import as_rows
 from treeproof.oracles.sums import SumOracle
+from treeproof.proof.certificate import Certificate
+from treeproof.proof.pairs import certify_gap, certify_identical, certify_same
 from treeproof.query.cells import CellForest, discretise
 from treeproof.query.context import Context, deadline_after, sooner
-from treeproof.query.sums import Integers, Score, SumForest, score_of
+from treeproof.query.sums import LARGEST, Integers, Score, SumForest, score_of
 from treeproof.query.twins import Trees, tree_nodes
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, own_score, upward
-from treeproof.questions.result import Line, Result, Role, as_plain, under
+from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import largest
-from treeproof.search.labels import models_differ
+from treeproof.search.labels import Disagreement, Status, models_differ
 from treeproof.space.declare import refined
 from treeproof.space.domains import Cells
 from treeproof.space.wording import show_class
@@ -53,12 +58,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Difference(Result):
-    """Whether two models give the same label to every input of the space.
+    """Whether two models give the same label to every input of the space, or, regressors, the same score.
 
-    `same` is True (proved), False (`input` shows it, with the labels `old` and `new`) or None. Then `status` is
-    ``"ties"`` (proved except for inputs at which the sums of two classes are as close as rounding may turn) or
-    ``"unknown"`` (timed out); otherwise ``"proved"``. `gap` has the largest difference of the scores, if both add up
-    the same kind of score. `share` is the share of the rows of `X` whose labels differ.
+    `same` is True (proved), False (`input` shows it, with the labels or scores `old` and `new`) or None. Then `status`
+    is ``"ties"`` (proved except for inputs at which the sums of two classes are as close as rounding may turn; of
+    scores, but for `gap`) or ``"unknown"`` (timed out); otherwise ``"proved"``. `gap` has the largest difference of
+    the scores, if both add up the same kind of score. `share` is the share of the rows of `X`, of those that satisfy
+    `where`, for which they differ.
 
     Examples
     --------
@@ -71,8 +77,8 @@ class Difference(Result):
 
     same: bool | None
     input: Input | None
-    old: Label | None
-    new: Label | None
+    old: Label | float | None
+    new: Label | float | None
     status: Literal["proved", "ties", "unknown"]
     identical: bool
     gap: Gap | None
@@ -80,6 +86,19 @@ class Difference(Result):
     n_rows: int
     where: tuple[str, ...]
     constraints: tuple[str, ...] = ()
+    of: Literal["label", "score"] = "label"
+    _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+    _certify_gap: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
+
+    def certificate(self, timeout: float | None = None, *, of: Literal["label", "score"] = "label") -> Any:
+        """Return a `Certificate` that both give the same label to every input, or of the largest difference of scores.
+
+        The checker needs both models: ``tp.check(certificate, old, new)``. What it proves of scores is larger than
+        ``gap.bound`` by as much as rounding needs.
+        """
+        if of not in ("label", "score"):
+            raise InputError(f"A certificate must be of 'label' or 'score'. Got {of!r}.")
+        return certified(self._certify if of == "label" else self._certify_gap, timeout)
 
     def __bool__(self) -> bool:
         """Whether they differ."""
@@ -92,8 +111,9 @@ class Difference(Result):
         """Whether they differ."""
         where = f", where {' and '.join(self.where)}" if self.where else ""
         if self.same is None:
-            return f"Not decided: whether the models give the same label to every input{where}"
-        return f"{'Both models give the same label to every input' if self.same else 'The models differ'}{where}"
+            return f"Not decided: whether the models give the same {self.of} to every input{where}"
+        same = f"Both models give the same {self.of} to every input"
+        return f"{same if self.same else 'The models differ'}{where}"
 
     @property
     def title_role(self) -> Role:
@@ -105,12 +125,14 @@ class Difference(Result):
         """An input at which they differ, or what is proved; the scores; the rows."""
         lines = []
         if self.input is not None:
-            labels = f"{show_class(self.old)} by the old model, {show_class(self.new)} by the new one"
-            lines.append(Line("row", f"{labels}, with {self.input}"))
+            old, new = map(show_class if self.of == "label" else "{:g}".format, (self.old, self.new))
+            lines.append(Line("row", f"{old} by the old model, {new} by the new one, with {self.input}"))
         elif self.identical:
             lines.append(Line("proved", "Proved: they have the same trees, and add them up in the same way."))
         elif self.same:
             lines.append(Line("proved", f"Proved for every input.{under(self.constraints)}"))
+        elif self.status == "ties" and self.of == "score":
+            lines.append(Line("open", "No input was found at which they differ by more than rounding."))
         elif self.status == "ties":
             close = "except where two classes are as close as rounding may turn"
             lines.append(Line("open", f"Proved: the same, {close}.{under(self.constraints)}"))
@@ -119,11 +141,12 @@ class Difference(Result):
         if self.gap is not None:
             gap = self.gap
             bound = f"proved: nowhere by more than {upward(Fraction(gap.bound))}"
-            lines.append(
-                Line("proved", f"The {gap.score} differs by up to {gap.value:g} ({gap.old:g}, {gap.new:g}); {bound}.")
-            )
+            late = "" if gap.exact else " Timed out; the largest difference may be smaller than that."
+            text = f"The {gap.score} differs by up to {gap.value:g} ({gap.old:g}, {gap.new:g}); {bound}.{late}"
+            lines.append(Line("proved" if gap.exact else "open", text))
         if self.share is not None:
-            lines.append(Line("note", f"Of {self.n_rows} rows, {self.share:.2%} get another label."))
+            such = " that satisfy this" if self.where else ""
+            lines.append(Line("note", f"Of {self.n_rows} rows{such}, {self.share:.2%} get another {self.of}."))
         return lines
 
     @property
@@ -164,19 +187,27 @@ def differ(old: Any, new: Any, X: Any = None, *, where: Any = None, timeout: flo
     from treeproof.explainer import Explainer  # it answers by all questions, and so comes after them
 
     before, now = (model if isinstance(model, Explainer) else Explainer(model) for model in (old, new))
-    context = before.scored_context
-    return _Both(context, now.scored_context, where, timeout).result(X)
+    plain = [explainer.forest.decision.cuts == () for explainer in (before, now)]  # regressors, without any label
+    if plain[0] != plain[1]:
+        raise InputError("Both models must have labels, or neither. Got a regressor and a classifier; give it cuts=.")
+    return _Both(before.scored_context, now.scored_context, "score" if plain[0] else "label", where, timeout).result(X)
+
+
+_STATUS: dict[str, Literal["proved", "ties", "unknown"]] = {"ties": "ties", "unknown": "unknown"}
 
 
 class _Both:
     """Two models over the cells of both."""
 
-    def __init__(self, old: Context, new: Context, where: Any, timeout: float | None) -> None:
+    def __init__(
+        self, old: Context, new: Context, of: Literal["label", "score"], where: Any, timeout: float | None
+    ) -> None:
+        self.of = of
         self.deadline = deadline_after(timeout)
         self.contexts = old, new
         joint = join(old.forest, new.forest)
         space = refined(old.space, joint)
-        cells = discretise(space)
+        cells = self.joint = discretise(space)
         n = old.forest.n_nodes
         self.old = _part(cells, old.cells, slice(0, n))
         self.new = _part(cells, new.cells, slice(n, None))
@@ -199,97 +230,179 @@ class _Both:
 
     def result(self, X: Any) -> Difference:
         old, new = self.contexts
-        share, n_rows = self._share(X) if X is not None else (None, 0)
+        rows = _Rows(self, X)
+        about: dict[str, Any] = {
+            "where": self.part.conditions,
+            "share": rows.share,
+            "n_rows": len(rows.differ),
+            "of": self.of,
+        }
         if self.identical:
-            return Difference(True, None, None, None, "proved", True, None, share, n_rows, self.part.conditions)
-        part = self.part
-        found = models_differ(
-            self.old, self.new, self.same, self.shared, part.domains, part.near, sooner(self.deadline)
-        )
-        shown: Input | None = None
-        labels: tuple[Label | None, Label | None] = (None, None)
-        if found.point is not None:
-            shown = self._shown(found.point)
-            labels = old.labels[self.old.label(found.point)], new.labels[self.new.label(found.point)]
-        statuses: dict[str, Literal["proved", "ties", "unknown"]] = {"ties": "ties", "unknown": "unknown"}
+            certify = partial(_certify_identical, old.forest, new.forest)
+            return Difference(True, None, None, None, "proved", True, None, **about, _certify=certify)
+        # Half of the time for labels, and half for scores, unless rows have settled one.
+        found = rows.found
+        if found is None and self.of == "label":
+            part, limit = self.part, sooner(self.deadline)
+            found = models_differ(
+                self.joint, self.old, self.new, self.same, self.shared, part.domains, part.near, limit
+            )
+        gap = self._gap()
+        if found is None:  # of scores only
+            differ = gap is not None and gap.found.value > 0
+            status: Status = "differ" if differ else "unknown" if gap is None or not gap.found.exact else "ties"
+            found = Disagreement(status, gap.point if differ and gap else None)
+        clauses = found.clauses | (gap.clauses if gap else frozenset())
         return Difference(
             {"same": True, "differ": False}.get(found.status),
-            shown,
-            *labels,
-            statuses.get(found.status, "proved"),
+            *self._at(found.point, rows),
+            _STATUS.get(found.status, "proved"),
             False,
-            self._gap(),
-            share,
-            n_rows,
-            part.conditions,
-            old.constraints(found.clauses),
+            gap.found if gap else None,
+            **about,
+            constraints=old.constraints(clauses),
+            _certify=partial(_certify_labels, self.part, old.forest, new.forest) if found.status == "same" else None,
+            _certify_gap=gap.certify if gap else None,
         )
 
-    def _share(self, X: Any) -> tuple[float, int]:
+    def _at(self, point: Cells | None, rows: _Rows) -> tuple[Input | None, Any, Any]:
+        """Return the input at a point, or the row that is there, and what both models give it."""
+        if point is None:
+            return None, None, None
+        row = self.part.row(point) if rows.row is None else rows.row
+        first, second = self.both(row[None, :])
         old, new = self.contexts
-        first, second = old.forest.predict(X), new.forest.predict(X)
-        if len(first) == 0:
-            raise InputError("There must be at least one row. Got none.")
-        return float(np.mean([a != b for a, b in zip(first.tolist(), second.tolist(), strict=True)])), len(first)
+        if self.of == "score":
+            given: tuple[Any, Any] = float(old.forest.add(first)[0, 0]), float(new.forest.add(second)[0, 0])
+        else:
+            a, b = int(old.forest.decide(first)[0]), int(new.forest.decide(second)[0])
+            assert self.same.get(a) != b, "both models' own predict label it differently"
+            given = old.labels[a], new.labels[b]
+        return self.part.written(row, given[0], own=rows.row is not None), *given
 
-    def _shown(self, point: Cells) -> Input:
-        """Return the input at a point, which both models' own predict must label differently."""
-        part, (old, new) = self.part, self.contexts
-        row = part.row(point)
-        order = columns_of(new.forest, old.forest)
-        first = old.forest.route(row[None, :].astype(old.forest.floats.dtype))
-        second = new.forest.route(row[None, order].astype(new.forest.floats.dtype))
-        assert int(old.forest.decide(first)[0]) == self.old.label(point), "cells are those of the old model"
-        assert int(new.forest.decide(second)[0]) == self.new.label(point), "cells are those of the new model"
-        return part.written(row, old.labels[self.old.label(point)])
+    def both(self, rows: Rows) -> tuple[Any, Any]:
+        """Return the leaves that rows, as the old model's space has them, reach in both models."""
+        old, new = (context.forest for context in self.contexts)
+        first = old.route(rows.astype(old.floats.dtype))
+        return first, new.route(np.ascontiguousarray(rows[:, columns_of(new, old)].astype(new.floats.dtype)))
 
-    def _gap(self) -> Gap | None:
+    def _gap(self) -> _Found | None:
         """Return the largest difference of the scores, if both add up the same kind of score."""
         old, new = self.contexts
         scores = _comparable(old.forest, new.forest)
         if scores is None:
             return None
         one, two = scores
-        unit = max(one.unit / one.divisor, two.unit / two.divisor)
-        numbers = [_in_units(score, unit) for score in scores]
+        unit = _unit_of(self.contexts, scores)
+        numbers, slacks = zip(*(_in_units(score, unit) for score in scores), strict=True)
         best: Gap | None = None
-        bound = Fraction(0)
-        exact = True
+        slack = old.forest.n_trees * slacks[0] + new.forest.n_trees * slacks[1]
+        slack += one.slack / one.divisor + two.slack / two.divisor
+        most: list[Fraction] = []  # in each direction, without the rounding of the models
+        exact, at, clauses = True, self.part.near, frozenset[int]()
         for sign in (1, -1):
             forest = self._difference([sign * n for n in numbers])
             limit = self.deadline if sign < 0 else sooner(self.deadline)  # half of the time for each direction
             found = largest(SumOracle(forest), self.part.domains, self.part.near, limit)
             if found.point is None or found.bound is None:
                 return None
-            exact = exact and found.exact
+            exact, clauses = exact and found.exact, clauses | found.clauses
             start = sign * (two.start / two.divisor - one.start / one.divisor)
-            # Each tree's number was rounded by less than a unit, and each model rounds its sums.
-            slack = (old.forest.n_trees + new.forest.n_trees) * unit + one.error + two.error
-            bound = max(bound, found.bound * unit + start + slack)
+            most.append(found.bound * unit + start + slack)
             values = [
                 self._own(context, score, found.point) for context, score in zip(self.contexts, scores, strict=True)
             ]
             if best is None or abs(values[1] - values[0]) > best.value:
-                shown = self._shown_text(found.point)
-                best = Gap(one.name, abs(values[1] - values[0]), 0.0, values[0], values[1], shown, False)
+                at = found.point
+                best = Gap(one.name, abs(values[1] - values[0]), 0.0, values[0], values[1], self._text(at), False)
         assert best is not None
-        return replace(best, bound=float_above(bound), exact=exact)
+        bound = max(Fraction(0), *most)
+        models, indices = (old.forest, new.forest), (one.index, two.index)
+        certify = partial(_certify_gap, self.part, models, indices, bound)
+        best = replace(best, bound=float_above(bound + one.error + two.error), exact=exact)
+        return _Found(best, at, clauses, certify)
 
     def _difference(self, numbers: Sequence[Integers]) -> SumForest:
-        """Return the trees whose sum is the new model's less the old one's; those that cancel out are left out."""
+        """Return trees whose sum is the new model's less the old one's: of two with the same number one, if small."""
         one, two = numbers
-        same = {t for t in self.shared if np.array_equal(one[tree_nodes(self.old, t)], two[tree_nodes(self.new, t)])}
-        trees = Trees(self.old, 1)
-        trees.add((t for t in range(self.old.n_trees) if t not in same), {0: -one})
-        trees.add((t for t in range(self.new.n_trees) if t not in same), {0: two}, cells=self.new)
+        trees, n = Trees(self.old, 1), self.old.n_trees
+        both = range(min(n, self.new.n_trees))
+        overlaid = {t for t in both if trees.add_overlay(self.joint, t, n + t, 0, np.append(one, two))}
+        trees.add((t for t in range(n) if t not in overlaid), {0: -one})
+        trees.add((t for t in range(self.new.n_trees) if t not in overlaid), {0: two}, cells=self.new)
         return trees.forest()
 
     def _own(self, context: Context, score: Score, point: Cells) -> float:
         cells = self.old if context is self.contexts[0] else self.new
         return own_score(context, score, np.array([cells.leaves(point)], dtype=np.int32))
 
-    def _shown_text(self, point: Cells) -> tuple[str, ...]:
+    def _text(self, point: Cells) -> tuple[str, ...]:
         return self.part.written(self.part.row(point), self.contexts[0].labels[self.old.label(point)]).text
+
+
+class _Rows:
+    """Rows of the user's, which of them both models treat differently, and the first such row of the inputs meant."""
+
+    def __init__(self, models: _Both, X: Any) -> None:
+        self.differ: list[bool] = []
+        self.row: Rows | None = None
+        self.found: Disagreement | None = None
+        if X is None:
+            return
+        part, (old, new) = models.part, models.contexts
+        joint = part.context.forest
+        rows = as_rows(X, joint.columns, joint.floats)
+        if len(rows) == 0:
+            raise InputError("There must be at least one row. Got none.")
+        first, second = models.both(rows)
+        if models.of == "score":
+            differ = (old.forest.add(first)[:, 0] != new.forest.add(second)[:, 0]).tolist()
+        else:
+            pairs = zip(old.forest.decide(first).tolist(), new.forest.decide(second).tolist(), strict=True)
+            differ = [models.same.get(a) != b for a, b in pairs]
+        for row, differs in zip(rows, differ, strict=True):
+            try:
+                point: Cells | None = part.context.space.cells(row)
+            except InputError:
+                point = None  # outside the declared space
+            if part.conditions and (point is None or not part.region.counts(row, point)):
+                continue
+            self.differ.append(differs)
+            if differs and self.row is None and point is not None and part.allowed(point):
+                self.row, self.found = row, Disagreement("differ", point)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the rows that are treated differently; None if there are none."""
+        return float(np.mean(self.differ)) if self.differ else None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Found:
+    """The largest difference of the scores, where it is, the constraints that its proof used, and its certificate."""
+
+    found: Gap
+    point: Cells
+    clauses: frozenset[int]
+    certify: Callable[[float | None], Any]
+
+
+def _certify_identical(old: Forest, new: Forest, timeout: float | None) -> Certificate:
+    return certify_identical(old, new)
+
+
+def _certify_labels(part: Everywhere, old: Forest, new: Forest, timeout: float | None) -> Certificate:
+    return certify_same(part.meant(), old, new, deadline_after(timeout))
+
+
+def _certify_gap(
+    part: Everywhere,
+    models: tuple[Forest, Forest],
+    classes: tuple[int, int],
+    most: Fraction,
+    timeout: float | None,
+) -> Certificate:
+    return certify_gap(part.meant(), *models, classes, most, deadline_after(timeout))
 
 
 def _part(joint: CellForest, own: CellForest, nodes: slice) -> CellForest:
@@ -329,9 +442,19 @@ def _comparable(old: Forest, new: Forest) -> tuple[Score, Score] | None:
     return score_of(old, k), score_of(new, k)
 
 
-def _in_units(score: Score, unit: Fraction) -> Integers:
-    """Return a score's numbers, each divided by its divisor, in a coarser unit, rounded down."""
+def _unit_of(models: Sequence[Context], scores: Sequence[Score]) -> Fraction:
+    """Return a unit for the numbers of both scores: one that makes them exact, if sums in it are small enough."""
+    a, b = (score.unit / score.divisor for score in scores)
+    exact = Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+    largest = Fraction(0)
+    for model, score in zip(models, scores, strict=True):
+        sizes = np.maximum.reduceat(np.abs(score.numbers), model.forest.roots)
+        largest += sum(sizes.tolist()) * score.unit / score.divisor
+    return max(exact, largest / 2 ** (LARGEST - 1))
+
+
+def _in_units(score: Score, unit: Fraction) -> tuple[Integers, Fraction]:
+    """Return a score's numbers, each divided by its divisor, in a unit, rounded down, and by how much they may be."""
     factor = score.unit / score.divisor / unit
-    if factor == 1:
-        return score.numbers
-    return np.array([n * factor.numerator // factor.denominator for n in score.numbers.tolist()], dtype=np.int64)
+    numbers = [n * factor.numerator // factor.denominator for n in score.numbers.tolist()]
+    return np.array(numbers, dtype=np.int64), unit if factor.denominator > 1 else Fraction(0)

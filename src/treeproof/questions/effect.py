@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
 from treeproof.oracles.sums import SumOracle
@@ -211,6 +213,7 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
     assert after.score is not None
     rounding = 2 * score.error + (len(twins.touched) * score.unit / score.divisor if score.slack else 0)
     bound = Fraction(0) if not len(twins.touched) else found.bound * score.unit / score.divisor + rounding
+    bound = min(bound, Fraction(score.ceiling) - Fraction(score.floor)) if np.isfinite(score.ceiling) else bound
     own = frozenset(c for c in found.clauses if c < len(context.cells.clauses))
     return Effect(
         context.names(chosen),
@@ -229,9 +232,8 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
 
 
 def _certify(part: Everywhere, score: Score, chosen: list[int], bound: int, timeout: float | None) -> Certificate:
-    _require_no_conditions(part)
     most = bound * score.unit + score.slack
-    return certify_pair(part.context, chosen, score.index, None, most, part.row(part.near), deadline_after(timeout))
+    return certify_pair(part.meant(chosen), score.index, None, most, deadline_after(timeout))
 
 
 def is_independent(context: Context, features: Any, where: Any, timeout: float | None) -> Independence:
@@ -261,13 +263,7 @@ def _independence(part: Everywhere, chosen: list[int]) -> Independence:
 
 
 def _certify_labels(part: Everywhere, chosen: list[int], timeout: float | None) -> Certificate:
-    _require_no_conditions(part)
-    return certify_independent(part.context, chosen, part.row(part.near), deadline_after(timeout))
-
-
-def _require_no_conditions(part: Everywhere) -> None:
-    if part.conditions:
-        raise UnsupportedQueryError("There is no certificate about pairs under conditions; declare bounds instead.")
+    return certify_independent(part.meant(chosen), deadline_after(timeout))
 
 
 def _closer(part: Everywhere, pair: tuple[Cells, Cells]) -> tuple[Cells, Cells]:

@@ -5,7 +5,7 @@ There is no row. Inputs that show something have the cells that matter, and othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from decimal import Context as Digits
@@ -17,9 +17,13 @@ import numpy as np
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Label, Rows, Value
-from treeproof.model.floats import rounded_down
+from treeproof.model.floats import FLOAT64, rounded_down
+from treeproof.oracles.sums import NOTHING, SumOracle
+from treeproof.proof.pairs import Meant
 from treeproof.query.context import Context, Instance, deadline_after
+from treeproof.query.oracle import Refuted
 from treeproof.query.sums import Score, keeps, score_of
+from treeproof.query.twins import Trees
 from treeproof.space.domains import Cells, Domain
 from treeproof.space.region import Region, read_conditions
 from treeproof.space.wording import equals, is_range, show_class
@@ -74,6 +78,20 @@ class Everywhere:
         return tuple(own)
 
     @cached_property
+    def inside(self) -> Cells:
+        """A point of the domains, near 0, that satisfies the constraints; InputError if there is none."""
+        if self.allowed(self.near):
+            return self.near
+        answer = SumOracle(Trees(self.context.cells, 1).forest()).reach([NOTHING], self.domains, None, self.near)
+        if not isinstance(answer, Refuted):
+            raise InputError(f"No input satisfies the conditions{self.under} together with the constraints.")
+        return answer.witness
+
+    def meant(self, features: Iterable[int] = ()) -> Meant:
+        """Return these inputs, or pairs of them that differ in some features alone, for a certificate."""
+        return Meant(self.context, self.domains, self.row(self.inside), tuple(features))
+
+    @cached_property
     def _zero(self) -> Rows:
         return np.zeros(self.context.forest.n_columns, self.context.forest.floats.dtype)
 
@@ -83,21 +101,41 @@ class Everywhere:
 
     def shown(self, point: Cells, score: Score | None = None, features: Iterable[int] | None = None) -> Input:
         """Return that input with its label and score, evaluated by the forest; its text has these features."""
-        context, row = self.context, self.row(point)
+        context = self.context
+        row, exactly = self.region.row(point, self._zero, brief=True)
         assert context.space.cells(row) == tuple(point), "the input is in these cells"
         leaves = context.forest.route(row[None, :])
         label = context.labels[int(context.forest.decide(leaves)[0])]
         own = None if score is None else own_score(context, score, leaves)
-        return self.written(row, label, own, features)
+        return self.written(row, label, own, features, exactly=exactly)
 
     def written(
-        self, row: Rows, label: Label, score: float | None = None, features: Iterable[int] | None = None
+        self,
+        row: Rows,
+        label: Label,
+        score: float | None = None,
+        features: Iterable[int] | None = None,
+        *,
+        own: bool = False,
+        exactly: Mapping[int, float] | None = None,
     ) -> Input:
-        """Return an input as people write it; its text has these features, or those that the model tests."""
-        space = self.context.space
+        """Return an input as people write it; its text has these features, or those that the model tests.
+
+        A row of the user's has its `own` numbers there, and others numbers of the same cells with few digits. Numbers
+        that conditions are about are given `exactly`, by column: what the model reads need not satisfy them.
+        """
+        space, floats = self.context.space, self.context.forest.floats
         tested = self._tested if features is None else list(features)
-        text = tuple(equals(space.names[f], space.features[f].show_briefly(row, self._zero)) for f in tested)
-        return Input(self.context.present(row), label, score, text)
+        like = row if own else self._zero
+        # Only where the model reads a number that is written otherwise.
+        given = {c: v for c, v in (exactly or {}).items() if float(floats.shortest(float(row[c]))) != v}
+        text = []
+        for f in tested:
+            (column, *_), feature = space.features[f].columns, space.features[f]
+            shown = FLOAT64.shortest(given[column]) if column in given else feature.show_briefly(row, like)
+            text.append(equals(space.names[f], shown))
+        values = [given.get(c, value) for c, value in enumerate(self.context.present(row))]
+        return Input(tuple(values), label, score, tuple(text))
 
     def instance(self, point: Cells) -> Instance:
         """Return that input as an instance, for a certificate."""
@@ -189,7 +227,7 @@ def downward(value: Fraction) -> str:
 
 def _rounded(value: Fraction, way: str) -> str:
     short = Digits(prec=_DIGITS, rounding=way).divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{short.normalize():f}" if -8 < short.adjusted() < 15 or short == 0 else str(short.normalize())
+    return f"{short.normalize():f}" if -8 < short.adjusted() < 15 or short == 0 else str(short.normalize()).lower()
 
 
 def float_above(value: Fraction) -> float:

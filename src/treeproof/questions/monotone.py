@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.errors import InputError
 from treeproof.model.columns import Label
 from treeproof.proof.certificate import Certificate
 from treeproof.proof.pairs import certify_pair
@@ -260,6 +260,4 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
 
 
 def _certify(part: Everywhere, score: Score, f: int, sign: int, timeout: float | None) -> Certificate:
-    if part.conditions:
-        raise UnsupportedQueryError("There is no certificate about pairs under conditions; declare bounds instead.")
-    return certify_pair(part.context, [f], score.index, sign, score.slack, part.row(part.near), deadline_after(timeout))
+    return certify_pair(part.meant([f]), score.index, sign, score.slack, deadline_after(timeout))

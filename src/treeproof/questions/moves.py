@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,7 +25,7 @@ from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
 from treeproof.query.context import Context, Instance
-from treeproof.query.oracle import Refuted
+from treeproof.query.oracle import Refuted, expired
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.costs import exact_number
 from treeproof.questions.result import within_words
@@ -168,8 +167,7 @@ class Moves:
         context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = context.evaluated(row, answer.label)
-        near = self.instance.ball is not None
-        changes = changes_between(context.space, before, row, written, exact=near, digits=digits)
+        changes = changes_between(context.space, before, row, written, ball=self.instance.ball, digits=digits)
         for f in changes:
             if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(
@@ -354,7 +352,7 @@ def span(context: Context, f: int) -> Fraction:
 
 
 def _be_on_time(deadline: float | None) -> None:
-    if deadline is not None and time.monotonic() > deadline:
+    if expired(deadline):
         raise TimeoutError
 
 

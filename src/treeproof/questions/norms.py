@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
@@ -11,7 +10,7 @@ from typing import Literal
 
 from treeproof.errors import InputError
 from treeproof.query.cache import Cache
-from treeproof.query.oracle import Refuted
+from treeproof.query.oracle import Refuted, expired
 from treeproof.questions.moves import Moves
 from treeproof.questions.result import digits
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
@@ -64,7 +63,7 @@ class _Largest(Norm):
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip, of which no change can be left out."""
         found = closest_maximum(cache, costs, answer)
-        if cache.deadline is not None and time.monotonic() > cache.deadline:
+        if expired(cache.deadline):
             return found
         near = [frozenset(c for c, cost in costs[f].items() if cost <= found.cost) for f in sorted(costs)]
         free = [as_domain(cells, cache.forest.ordered[f]) for f, cells in enumerate(near)]

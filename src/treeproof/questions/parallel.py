@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from contextvars import copy_context
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from treeproof.errors import InputError, LostWorkerError
+from treeproof.errors import Cancelled, InputError, LostWorkerError
+from treeproof.query.oracle import expired
 from treeproof.questions.waiting import waiting
 
 Task = TypeVar("Task")
@@ -63,25 +67,30 @@ def run_chunks(
     When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that fails.
     """
     jobs = count_jobs(n_jobs)
+    task: Callable[..., Result | Cancelled] = _in_this_context(work) if shared else work
     done = lost = 0
     while done < n:
         begun, pace = done, _Pace(done, n, jobs)
-        try:
-            for (begin, end), (seconds, result) in _outputs(work, part, pace, n_jobs, shared):
-                pace.learn(end - begin, seconds)
-                done = end
-                yield result
-        except BaseException as error:
-            if type(error).__name__ not in _LOST:
-                cancel()
-                raise
-            lost += 1
-            if done == begun and lost > 1:
-                raise LostWorkerError(
-                    f"A worker process was killed while it explained row {done}, or one of the next few, for the "
-                    "second time; perhaps there is too little memory. Use fewer workers or a timeout.",
-                    row=done,
-                ) from error
+        with closing(_outputs(task, part, pace, n_jobs, shared)) as outputs:
+            try:
+                for (begin, end), (seconds, result) in outputs:
+                    if isinstance(result, Cancelled):
+                        raise result
+                    expired(None)  # of a question that runs in other processes, we are what can be cancelled
+                    pace.learn(end - begin, seconds)
+                    done = end
+                    yield result
+            except BaseException as error:
+                if type(error).__name__ not in _LOST:
+                    cancel()
+                    raise
+                lost += 1
+                if done == begun and lost > 1:
+                    raise LostWorkerError(
+                        f"A worker process was killed while it explained row {done}, or one of the next few, for the "
+                        "second time; perhaps there is too little memory. Use fewer workers or a timeout.",
+                        row=done,
+                    ) from error
 
 
 # What loky, Dask and Ray raise when a worker is gone; Dask also if only that one had the question.
@@ -90,7 +99,7 @@ _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "FutureCancelledError", "
 
 def _outputs(
     work: Callable[..., Result], part: Callable[[int, int], tuple[Any, ...]], pace: _Pace, n_jobs: Any, shared: bool
-) -> Iterator[tuple[tuple[int, int], tuple[float, Result]]]:
+) -> Generator[tuple[tuple[int, int], tuple[float, Result]], None, None]:
     """Yield chunks in order with their seconds and results."""
     if count_jobs(n_jobs) == 1 and (shared or shares_memory()):
         for ends in pace:
@@ -118,10 +127,33 @@ def _outputs(
                 sent.append(ends)
                 yield delayed(_timed)(work, *part(*ends))
 
-        for place, found in enumerate(parallel(tasks(sent))):
-            yield sent[place], found
+        outputs = parallel(tasks(sent))
+        try:
+            for place, found in enumerate(outputs):
+                yield sent[place], found
+        finally:
+            if streams:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
+                    outputs.close()
         if streams or not sent:
             return
+
+
+def _in_this_context(work: Callable[..., Result]) -> Callable[..., Result | Cancelled]:
+    """Return a function for other threads, which `cancelling` ends as it does this one.
+
+    It returns what it would raise then: no pool of threads expects an exception that is no ``Exception``.
+    """
+    context = copy_context()
+
+    def run(*arguments: Any) -> Result | Cancelled:
+        try:
+            return context.copy().run(work, *arguments)
+        except Cancelled as stopped:
+            return stopped
+
+    return run
 
 
 def _timed(work: Callable[..., Result], *arguments: Any) -> tuple[float, Result]:

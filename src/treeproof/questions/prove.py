@@ -10,14 +10,16 @@ from typing import Any
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Label
+from treeproof.model.floats import FLOAT32
 from treeproof.model.labels import Named
 from treeproof.proof.certificate import Certificate, certify
 from treeproof.query.context import Context, deadline_after
 from treeproof.query.oracle import Claim, Entailed, Never, Query, Refuted, Stays
 from treeproof.questions.everywhere import Everywhere, Input, everywhere
-from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
+from treeproof.questions.result import Line, Result, Role, as_plain, certified, lines_of, under
 from treeproof.space.domains import Cells, Domain
-from treeproof.space.wording import show_class
+from treeproof.space.region import Region, as_results_mean, read_conditions
+from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, show_class
 
 _IF_THEN = re.compile(r"\s*if\s+(?P<conditions>.+?)\s+then\s+(?P<label>.+?)\s*", re.IGNORECASE | re.DOTALL)
 _NOT = re.compile(r"not\s+(?P<label>.+)", re.IGNORECASE | re.DOTALL)
@@ -27,7 +29,8 @@ _NOT = re.compile(r"not\s+(?P<label>.+)", re.IGNORECASE | re.DOTALL)
 class Statement(Result):
     """Whether every input that satisfies the conditions has a label, or (`negated`) does not have it.
 
-    `holds` is True (proved for all inputs of the space), False (`counterexamples` show it) or None (timed out).
+    `holds` is True (proved for all inputs of the space), False (`counterexamples` show it) or None (timed out). If it
+    is true as results mean numbers, but not as it is written, `only_if` has the remarks with which it is.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class Statement(Result):
     counterexamples: tuple[Input, ...]
     constraints: tuple[str, ...] = ()
     near_tie: bool = False
+    only_if: tuple[str, ...] = ()
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -66,6 +70,7 @@ class Statement(Result):
     def title(self) -> str:
         """Whether it is true."""
         said = {True: "True", False: "False", None: "Not decided, timed out"}[self.holds]
+        said += ", but only by rounding" if self.only_if else ""
         return f"{said}: {self.text}"
 
     @property
@@ -79,7 +84,10 @@ class Statement(Result):
         if self.holds:
             tie = " The proof met near ties, which the model's own additions decide." if self.near_tie else ""
             return [Line("proved", f"Proved for every input.{under(self.constraints)}{tie}")]
-        return [Line("row", f"{show_class(one.label)}, with {one}") for one in self.counterexamples]
+        shown = [Line("row", f"{show_class(one.label)}, with {one}") for one in self.counterexamples]
+        if self.only_if:
+            shown += [Line("proved", "Proved: as results mean numbers, it is true."), *lines_of("note", self.only_if)]
+        return shown
 
     @property
     def decided(self) -> bool:
@@ -109,7 +117,15 @@ def prove(context: Context, claim: Any, label: Any, examples: int, timeout: floa
     answer = ask(part.domains)
     shown: tuple[Input, ...] = ()
     made = None
+    only_if: tuple[str, ...] = ()
     if isinstance(answer, Refuted):
+        opposite: Claim = Stays(wanted) if negated else Never(wanted)
+        # Of no input at all, anything holds.
+        only_if = _only_if(
+            part,
+            conditions,
+            lambda domains: isinstance(ask(domains), Entailed) and isinstance(ask(domains, opposite), Refuted),
+        )
         shown = tuple(part.shown(point) for point in _several(part, answer.witness, examples, ask))
     elif isinstance(answer, Entailed):
         witness = ask(part.domains, Stays(wanted) if negated else Never(wanted))
@@ -127,8 +143,22 @@ def prove(context: Context, claim: Any, label: Any, examples: int, timeout: floa
         shown,
         context.constraints(clauses),
         isinstance(answer, Entailed) and answer.near_tie,
+        only_if,
         _certify=made,
     )
+
+
+def _only_if(part: Everywhere, conditions: Any, holds: Callable[[tuple[Domain, ...]], bool]) -> tuple[str, ...]:
+    """Return the remarks with which a statement that is false as it is written is true, as results mean numbers."""
+    space = part.context.space
+    as_read = (AS_FLOAT32,) if space.forest.floats is FLOAT32 else ()
+    given = read_conditions(space, conditions, None)
+    for above_zero, remarks in ((False, as_read), (True, (*as_read, ABOVE_ZERO))):
+        region = Region(space, [as_results_mean(space, restriction, above_zero) for restriction in given])
+        domains = region.domains(part.context.cells.full)
+        if region.empty is None and domains != part.domains and holds(domains):
+            return remarks
+    return ()
 
 
 def _read(context: Context, claim: Any, label: Any) -> tuple[Any, int, bool]:

@@ -14,6 +14,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from treeproof.checker import CheckError
 from treeproof.errors import UnsupportedQueryError
 from treeproof.model.columns import Column, Value
 from treeproof.model.floats import Floats
@@ -272,7 +273,10 @@ def certified(certify: Callable[[float | None], Any] | None, timeout: float | No
             "A certificate needs a result that is proved, and the explainer's own, not a copy. There is none for this "
             "result."
         )
-    return certify(timeout)
+    try:
+        return certify(timeout)
+    except CheckError as error:  # a model whose sums the checker cannot bound
+        raise UnsupportedQueryError(f"There is no certificate for this result. {error}") from error
 
 
 def _restored(kind: type, values: tuple[Any, ...]) -> Any:

@@ -128,6 +128,7 @@ def _duel_of_copies(twins: Twins, a: int, b: int, touched: list[int], others: li
 
 
 def models_differ(
+    joint: CellForest,
     old: CellForest,
     new: CellForest,
     same: Mapping[int, int],
@@ -139,7 +140,8 @@ def models_differ(
     """Return whether two models over the same cells give different labels to some point.
 
     `same` has the class of the new model that is the same label as one of the old. The trees `shared`, by number, are
-    the same in both models.
+    the same in both models; of others with the same number the difference is taken tree by tree, if that is one small
+    tree. `joint` has the trees of both.
     """
     # The sum of both conditions needs one unit for both models.
     unit = min(cells.exponent - _shift(cells) for cells in (old, new))
@@ -153,15 +155,22 @@ def models_differ(
         first, second = one.leads(0), two.leads(len(one.rivals))
         limits = [*one.limits(), *two.limits()]
         n = len(limits)
+        both = np.zeros(0, dtype=np.int64)
         if alike and a in same and b in back:
             first[n], second[n] = lead(old, a, back[b], shifts[0]), lead(new, b, same[a], shifts[1])
+            both = np.append(-first[n], second[n])
             limits.append(_sum([limit(old, a, back[b], shifts[0]), limit(new, b, same[a], shifts[1])]))
         trees = Trees(old, len(limits))
         there = {k: _carried(numbers, new, old, shared) for k, numbers in second.items()}
         none = np.zeros(len(old.feature), dtype=np.int64)
         trees.add(shared, {k: first.get(k, none) + there.get(k, none) for k in {*first, *there}})
-        trees.add(only_old, first)
-        trees.add(only_new, second, cells=new)
+        overlaid = {
+            t for t in only_old if t in only_new and len(both) and trees.add_overlay(joint, t, old.n_trees + t, n, both)
+        }
+        for t in only_old:
+            trees.add([t], {k: those for k, those in first.items() if k < n or t not in overlaid})
+        for t in only_new:
+            trees.add([t], {k: those for k, those in second.items() if k < n or t not in overlaid}, cells=new)
         return _duel((a, b), trees.forest(), limits)
 
     duels = (duel(a, b) for a in range(old.n_classes) for b in range(new.n_classes) if same.get(a) != b)

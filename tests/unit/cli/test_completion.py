@@ -32,7 +32,7 @@ def complete(text: str, *words: str) -> list[str]:
 def test_bash_completes_commands_options_and_values(capsys):
     text = script(capsys, "bash")
     commands = complete(text, "treeproof", "")
-    assert " ".join(commands) == "demo train explain enumerate ask compare report check encode bench completion"
+    assert " ".join(commands) == "demo train explain enumerate ask compare report serve check encode bench completion"
     assert complete(text, "treeproof", "comp") == ["compare", "completion"]
     assert sorted(complete(text, "treeproof", "compare", "a.json", "b.json", "--ou")) == ["--out", "--output"]
     assert complete(text, "treeproof", "en") == ["enumerate", "encode"]

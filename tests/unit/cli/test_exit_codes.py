@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -115,6 +116,13 @@ def test_an_option_that_is_not_there_is_2(option, capsys):
     assert code_of(["explain", "m.json", "d.csv", option]) == codes.BAD
     told = "treeproof explain: no such option: --minimun. Did you mean '--minimum'? See treeproof explain --help.\n"
     assert capsys.readouterr().err == told
+
+
+def test_a_model_that_the_checker_cannot_read_is_2(capsys, tmp_path):
+    document = json.loads(Path("m.json").read_text(encoding="utf-8"))
+    (tmp_path / "damaged.json").write_text(json.dumps({**document, "roots": [5]}), encoding="utf-8")
+    assert code_of(["check", "c.json", str(tmp_path / "damaged.json")]) == codes.BAD
+    assert "damaged.json cannot be read. " in capsys.readouterr().err
 
 
 def test_a_rejected_certificate_is_3(capsys):
@@ -247,6 +255,7 @@ def test_rows_are_chosen_in_one_way_everywhere():
         flags = {flag for action in made._actions for flag in action.option_strings}
         if any(action.dest == "data" and not action.option_strings for action in made._actions):
             whole = made.get_default("whole")  # no rows, and a table only for what it says about the inputs
-            if not whole and made.prog not in ("treeproof train", "treeproof check"):  # a certificate is about one row
+            # A certificate is about one row, and the page that serve opens has all of them to choose from.
+            if not whole and made.prog not in ("treeproof train", "treeproof check", "treeproof serve"):
                 assert {"--row", "--rows", "--all", "--where"} <= flags, made.prog
             assert {"--json", "--quiet"} <= flags, made.prog

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 import treeproof as tp
+from treeproof import checker
 from treeproof.cli import main
 
 
@@ -76,6 +79,51 @@ def test_certificates_are_written_and_check(files, capsys, tmp_path):
         document = json.loads((folder / name).read_text())
         assert main(["check", str(folder / name), str(forests[document["model"][:12]])]) == 0
     assert capsys.readouterr().out.count("Checked") == len(names)
+
+
+def test_certificates_of_pairs_and_of_two_models_are_written_and_check(files, capsys, tmp_path):
+    folder = tmp_path / "certificates"
+    asked = [
+        "monotone MODEL",
+        "effect MODEL --features weight --where chest-pain>1",
+        "independent MODEL --features weight --where chest-pain<0.5 --where blocked-arteries<0.5",
+        "differ MODEL OTHER --where chest-pain>1 --where blocked-arteries>1",
+    ]
+    for line in asked:
+        assert main(["ask", *(files.get(word, word) for word in line.split()), "--certificate", str(folder)]) == 0
+    names = sorted(path.name for path in folder.glob("*.json") if not path.name.startswith("forest"))
+    assert names == [
+        "differ-label.json",
+        "differ-score.json",
+        "effect.json",
+        "independent.json",
+        "monotone-blocked-arteries-never-falls.json",
+        "monotone-chest-pain-never-falls.json",
+        "monotone-weight-never-falls.json",
+    ]
+    capsys.readouterr()
+    for name in names:
+        models = ["MODEL", "OTHER"] if name.startswith("differ") else ["MODEL"]
+        assert main(["check", str(folder / name), *(files[model] for model in models)]) == 0
+        assert "Checked: " in capsys.readouterr().out
+    alone = [sys.executable, checker.__file__, str(folder / "differ-label.json"), files["MODEL"], files["OTHER"]]
+    done = subprocess.run(alone, check=True, capture_output=True, text=True)
+    assert "the same label to every input, under these" in done.stdout
+    for words, message in (
+        (["differ-label.json", "MODEL"], "only one is given"),
+        (["differ-label.json", "OTHER", "MODEL"], "another model"),
+        (["effect.json", "MODEL", "OTHER"], "about one model"),
+    ):
+        assert main(["check", str(folder / words[0]), *(files[word] for word in words[1:])]) == 3
+        assert message in capsys.readouterr().err
+    assert main(["check", str(folder / "effect.json"), files["MODEL"], files["DATA"]]) == 2
+    assert "--row N" in capsys.readouterr().err
+
+
+def test_what_is_not_proved_has_no_certificate(files, capsys, tmp_path):
+    words = ["ask", "independent", files["MODEL"], "--features", "weight", "--certificate", str(tmp_path / "none")]
+    assert main(words) == 0
+    assert "no certificate was written" in capsys.readouterr().err
 
 
 def test_rows_in_no_rule_have_their_numbers_in_the_file(files, capsys):

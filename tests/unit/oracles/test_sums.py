@@ -8,9 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from generators import cell_forests, random_clauses
+from treeproof.model.build import build_forest, leaf, split
 from treeproof.oracles.sums import SumOracle
+from treeproof.query.cells import discretise
 from treeproof.query.oracle import Entailed, Refuted, Unknown
 from treeproof.query.sums import keeps, sum_forest, totals
+from treeproof.space.declare import declare
 
 
 def random_numbers(rng: np.random.Generator, n_nodes: int, n_sums: int) -> np.ndarray:
@@ -47,3 +50,19 @@ def test_a_deadline_leaves_it_open():
     cells = next(cell_forests(1, seed=1, n_columns=3))
     oracle = SumOracle(sum_forest(cells, np.ones((len(cells.feature), 1), dtype=np.int64)))
     assert isinstance(oracle.reach([0], cells.full, deadline=0.0), Unknown)
+
+
+def test_a_huge_leaf_counts_for_whatever_is_asked_later():
+    # Bounds cut off leaves that outweigh every target. Which targets there will be is not known when they are made.
+    huge = 2**55
+    trees = [split("a", 0.5, leaf([0.0, 1.0]), leaf([1.0, 0.0])) for _ in range(4)]
+    cells = discretise(declare(build_forest(trees, columns=["a"], classes=[0, 1], vote="mean")))
+    numbers = np.array([0, 2**30, -(2**30)] * 3 + [0, 5, huge], dtype=np.int64)[:, None]
+    forest = sum_forest(cells, numbers)
+    oracle = SumOracle(forest)
+    (best,) = totals(forest, (1,))
+    for least in (best - 2**40, best):
+        answer = oracle.reach([least], cells.full)
+        assert isinstance(answer, Refuted)
+        assert answer.witness == (1,)
+    assert isinstance(oracle.reach([best + 1], cells.full), Entailed)

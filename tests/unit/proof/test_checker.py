@@ -637,7 +637,7 @@ def test_the_smallest_set():
     check({**document, "minimum": {"costs": [3, 1], "changes": [far]}}, model)
     for changes, costs, match in (
         ([], None, "does not exclude a smaller"),
-        ([{}], None, "does not have another label"),
+        ([{}], None, "A change shows nothing: it has the label"),
         ([other], [3], "a cost for each feature"),
         ([other], [3, 0], "Costs must be whole numbers"),
     ):
@@ -688,11 +688,12 @@ def test_sets_are_met_by_as_much_as_enumeration_says():
         meets = [c for c in range(2**n) if all(c & one for one in sets)]
         least = min((sum(costs[f] for f in range(n) if c >> f & 1) for c in meets), default=None)
         for budget in range(-1, sum(costs) + 1):
-            assert check_module.is_met(sets, costs, budget, check_module.Budget(10**6)) == (
+            assert check_module.is_possible(sets, [], costs, budget, check_module.Budget(10**6)) == (
                 least is not None and least <= budget
             )
+    sets = [0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000]
     with pytest.raises(CheckError, match="takes more than 9 steps, so nothing is decided"):
-        check_module.is_met([0b11, 0b101, 0b110, 0b11000, 0b101000, 0b110000], [1] * 6, 3, check_module.Budget(9))
+        check_module.is_possible(sets, [], [1] * 6, 3, check_module.Budget(9))
 
 
 def test_reasons_are_named():
@@ -707,7 +708,7 @@ def test_reasons_are_named():
     rejected({**document, "model": "0" * 64}, model, "another model")
     rejected({**document, "box": {}, "witnesses": {}}, model, "A bound does not exclude class 1")
     rejected({**document, "box": {"0": [0, 1]}}, model, "A bound does not exclude class 1")
-    rejected({**document, "box": {"0": [1, 1]}}, model, "outside the claimed conditions")
+    rejected({**document, "box": {"0": [1, 1]}}, model, "The instance leaves the range of features")
     rejected({**document, "box": {"0": []}}, model, "must ascend")
     rejected({**document, "box": {"00": [0, 0]}}, model, "Keys must be indices of features")
     rejected({**document, "box": {"2": [0, 0]}}, model, "no feature 2")
@@ -973,6 +974,23 @@ def everything(document: Document) -> Document:
     return document | {"claim": "complete", "reasons": reasons, "changes": [{"0": "0x1p+0"}]}
 
 
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        ([("g", [0]), ("h", [0])], "each feature be in one group"),  # also where the first has no other feature
+        ([("g", [0, 0])], "each feature be in one group"),
+        ([("g", [])], "A group must have features"),
+        ([("g", [0]), ("a", [1])], "called as another group or a feature is"),  # a is now in g, and still a feature
+        ([("g", [0]), ("g", [1])], "called as another group or a feature is"),
+    ],
+)
+def test_groups_share_neither_features_nor_names(groups, match):
+    document, model = stump()
+    given = [{"name": name, "features": features} for name, features in groups]
+    assert check({**document, "groups": [{"name": "g", "features": [0]}]}, model).groups == ["g: a"]
+    rejected({**document, "groups": given}, model, match)
+
+
 def test_a_list_of_all_explanations_made_by_hand():
     document, model = stump()
     document = everything(document)
@@ -987,14 +1005,14 @@ def test_a_list_of_all_explanations_made_by_hand():
     assert "rule out the label 1 (reasons), and all minimal sets whose change alone can give the label 1 (cha" in ruled
     rejected({**document, "changes": []}, model, "leave open whether some features force the label")
     rejected({**document, "reasons": []}, model, "leave open whether some features force the label")
-    rejected({**document, "changes": [{}]}, model, "A change does not have another label")
+    rejected({**document, "changes": [{}]}, model, "A change shows nothing: it has the label")
     both = {**document["reasons"][0], "features": [0, 1]}
     rejected({**document, "reasons": [both]}, model, "leave open")
     again = check({**document, "reasons": [both, *document["reasons"]]}, model)  # of which one is not minimal
     assert again.conditions == check(document, model).conditions
     rejected({**document, "reasons": [{**both, "features": [1]}]}, model, "has several")
     far = {**document, "changes": [{"0": "0x1p+0"}], "around": {"0": [0, 0]}}
-    rejected(far, model, "A change leaves the ranges around the instance")
+    rejected(far, model, "A change leaves the range of features")
 
 
 def test_sets_are_left_open_as_enumeration_says():
@@ -1009,11 +1027,22 @@ def test_sets_are_left_open_as_enumeration_says():
             all(reason & ~kept for reason in reasons) and all(change & kept for change in changes)
             for kept in range(2**n)
         )
-        assert check_module.leaves_open(reasons, changes, check_module.Budget(10**6)) == expected
+        costs = rng.integers(1, 4, n).tolist()
+        least = min(
+            (
+                sum(costs[f] for f in range(n) if kept >> f & 1)
+                for kept in range(2**n)
+                if all(reason & ~kept for reason in reasons) and all(change & kept for change in changes)
+            ),
+            default=math.inf,
+        )
+        for most in (least - 1, least, math.inf):
+            found = check_module.is_possible(changes, reasons, costs, most, check_module.Budget(10**6))
+            assert found == (least <= most < math.inf or (most == math.inf and expected))
         answers.add(expected)
     assert answers == {True, False}
     with pytest.raises(CheckError, match="nothing is decided"):
-        check_module.leaves_open([0b11, 0b101], [0b11, 0b110], check_module.Budget(5))
+        check_module.is_possible([0b11, 0b110], [0b11, 0b101], [1] * 3, math.inf, check_module.Budget(5))
 
 
 def test_an_audit_made_by_hand():
@@ -1042,7 +1071,7 @@ def test_an_audit_made_by_hand():
     rejected(other, model, "left in a box give the label 0")
     rejected({**document, "rows": [{"row": {}, "proof": {**proof, "steps": []}}]}, model, r"the classes \[1\]")
     rejected({**document, "rows": [{"row": {}}]}, model, "a witness or a proof")
-    rejected({**flip, "rows": [{"row": {}, "witness": {}}]}, model, "does not have another label")
+    rejected({**flip, "rows": [{"row": {}, "witness": {}}]}, model, "A witness shows nothing: it has the label")
     rejected(
         {**flip, "rows": [{"row": {}, "witness": {"0": "0x1p+0", "1": "0x0p+0"}}]}, model, "changes other features"
     )
@@ -1052,8 +1081,16 @@ def test_an_audit_made_by_hand():
 
 def test_a_model_that_is_none_raises_the_checker_s_own_error():
     for text in ("", "[]", "null", "[" * 100_000, '{"format": 1}', '{"format": "treeproof-forest"}', "\ud800"):
-        with pytest.raises(CheckError):
+        with pytest.raises(check_module.ModelError):
             Model(text)
+    for other in (None, 5, b"{}"):
+        with pytest.raises(check_module.ModelError):
+            Model(other)  # type: ignore[arg-type]
+    with pytest.raises(CheckError, match="takes more than 5 steps") as stopped:
+        Model("[]    ", check_module.Budget(5))
+    assert not isinstance(stopped.value, check_module.ModelError)  # a model that may be right
+    with pytest.raises(CheckError, match="The budget must be a number of steps, not 'all'"):
+        check({}, stump()[1], budget="all")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -1264,6 +1301,8 @@ def test_the_checker_is_one_file_that_needs_nothing_of_the_package(tmp_path):
         assert run(*arguments).returncode == 2
     unread = run("right.json", model="latin.json")
     assert (unread.returncode, unread.stderr.startswith("Cannot be read: 'utf-8' codec")) == (2, True)
+    unread = run("right.json", model="right.json")
+    assert (unread.returncode, unread.stderr.startswith("Cannot be read: The model must be")) == (2, True)
 
 
 def test_the_copy_says_which_python_it_needs():

@@ -482,8 +482,8 @@ class TestCertificates:
     def test_the_instance_keeps_every_condition(self, both):
         document, model = both
         assert document["box"] == {"0": [1, 1], "1": [1, 1]}
-        rejected(document, model, "outside the claimed conditions", (("box", "1"), [0, 0]))
-        rejected(document, model, "outside the claimed conditions", (("box", "0"), [0, 0]))
+        rejected(document, model, "The instance leaves the range of features", (("box", "1"), [0, 0]))
+        rejected(document, model, "The instance leaves the range of features", (("box", "0"), [0, 0]))
 
     def test_every_rule_is_kept_by_every_input(self, both):
         document, model = both

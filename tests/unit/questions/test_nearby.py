@@ -193,3 +193,17 @@ def test_a_profile_is_a_frame_and_a_picture(capfd):
     assert frame["joined"].tolist() == [(), ("blocked-arteries", "chest-pain")]
     assert [step["within"] for step in profile.to_dict()["steps"]] == [0.5, None]
     assert [text.get_text() for text in profile.plot().texts] == ["0.5", "any value"]
+
+
+@pytest.mark.parametrize(
+    ("radius", "shown"),
+    [(1, "2.35"), ("0.3501", "2.35"), ("0.35", "2.346"), ("0.34567894", "2.3456789300000005")],  # 2.35 is read as more
+)
+def test_a_change_within_a_radius_has_as_few_digits_as_the_radius_allows(radius, shown):
+    cut = split("a", 2.34567893, leaf("no"), leaf("yes"))
+    found = build_forest([cut], columns=["a"], classes=["no", "yes"], dtype="float64")
+    change = tp.Explainer(found).contrastive([2.0], within=Fraction(radius), scale={"a": 1})
+    assert change.changes[0].after == shown
+    assert ("up to rounding" in str(change)) == change.changes[0].rounded == (len(shown) < 9)
+    assert Fraction(shown) - 2 <= Fraction(radius)
+    assert found.predict([[float(shown)]]) == [change.witness_label]

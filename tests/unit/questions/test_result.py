@@ -74,7 +74,7 @@ def results(tmp_path_factory) -> list[Result]:
             explainer.monotone(timeout=timeout),
             explainer.monotone("good-blood-circulation", timeout=timeout),
             explainer.independent(["weight"], timeout=timeout),
-            tp.differ(FOREST, simple, rows, timeout=timeout),
+            tp.differ(FOREST, simple, rows[:1], timeout=timeout),
             explainer.rules(rows, timeout=timeout),
             *explainer.rules(rows, timeout=timeout).rules,
             tp.report(explainer, rows, folder / f"report {timeout}.html", timeout=timeout),

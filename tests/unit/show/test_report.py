@@ -592,3 +592,63 @@ def test_reasons_come_first_in_ranges_with_the_plain_values_at_hand(iris, explai
     plain = read(tp.report(explainer, iris.data, tmp_path / "p.html", rows=[70], inflate=False).out)
     assert not plain.says("The values of this row alone")
     assert not plain.says("These conditions are not widened")
+
+
+def test_a_section_about_the_model_has_what_was_asked_with_certificates(heart, capsys):
+    words = ["report", "m.json", "d.csv", "--row", "0", "--about-model", "--protected", "weight", "--of", "Yes"]
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    page = read("report.html")
+    for text in (
+        "share of the votes for Yes: from 0 to 1",
+        "weight alone changes the share of the votes for Yes by up to 0.333333",
+        "chest-pain never falls",
+        "rules cover 6 of 6 rows",
+        "About the model. What is said there holds for every input",
+    ):
+        assert page.says(text), text
+    assert not page.says("Timed out before")
+    names = {path.name for path in Path("report-certificates").glob("model-*")}
+    assert {"model-extremes-lowest.json", "model-effect.json", "model-rule-1.json"} <= names
+    assert "model-monotone-weight-never-falls.json" in names
+    assert f"{len(names) + 2} certificates accepted" in out
+    checks = [line for line in page.commands[0].splitlines() if "/model-" in line]
+    assert len(checks) == len(names)
+    assert shell(checks[0]).startswith("Checked: ")
+
+
+def test_what_is_asked_about_the_model_is_chosen(heart, capsys):
+    code, out, _ = run(capsys, "report", "m.json", "d.csv", "--row", "0", "--about-model", "monotone", "--json")
+    assert code == 0
+    assert json.loads(out)["about"] == ["monotone"]
+    page = read("report.html")
+    assert page.says("Whether the score is monotone")
+    assert not page.says("How far the score can go")
+
+
+def test_what_the_time_left_open_about_the_model_is_said(heart, capsys):
+    words = ["report", "m.json", "d.csv", "--row", "0", "--about-model", "rules", "monotone", "--model-timeout", "0"]
+    code, out, _ = run(capsys, *words)
+    assert code == 1
+    assert "about the model open: monotone, rules" in out
+    page = read("report.html")
+    assert page.says("Not everything about the model was decided and certified in time.")
+    assert page.says("Timed out before all of this was decided.")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"about_model": ["why"]}, "some of"),
+        ({"about_model": ["effect"]}, "name them: protected="),
+        ({"protected": ["petal width (cm)"]}, "about_model=True"),
+        ({"about_model": True}, "Say which class"),
+        ({"about_model": True, "of": "setosa", "protected": ["petals"]}, "petals"),
+    ],
+)
+def test_questions_about_the_model_that_cannot_be_asked_are_refused_at_once(
+    iris, explainer, tmp_path, options, message
+):
+    with pytest.raises(tp.InputError, match=re.escape(message)):
+        tp.report(explainer, iris.data, tmp_path / "r.html", rows=[0], **options)
+    assert not list(tmp_path.iterdir())

@@ -21,6 +21,7 @@ from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
 from treeproof.show import templates
 from treeproof.show.card import card
+from treeproof.show.report.about import AboutModel
 from treeproof.show.report.pictures import MOST_LINES, Picture, Pictures
 from treeproof.show.report.rows import Filed, ReportedRow
 from treeproof.space.features import NumericFeature, ValueFeature
@@ -62,10 +63,10 @@ class _Answer:
     is_too_long: bool
 
 
-def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
+def render(facts: Facts, rows: Sequence[ReportedRow], about: Sequence[AboutModel] = ()) -> str:
     """Return the page."""
     pictures = Pictures(facts.behind)
-    answers = [filed for row in rows for filed in row.answers]
+    answers = [*(filed for row in rows for filed in row.answers), *(one for answer in about for one in answer.proofs)]
     proofs = [filed for filed in answers if filed.certificate is not None]
     results = [result for row in rows for result in row.results]
     whys = [result for result in results if isinstance(result, Abductive)]
@@ -85,6 +86,7 @@ def render(facts: Facts, rows: Sequence[ReportedRow]) -> str:
         target=next((change.target for change in changes), None),
         proofs=proofs,
         accepted=sum(filed.accepted is True for filed in proofs),
+        about=[(answer, pictures.rules(answer.answer)) for answer in about],
         late=[row.row for row in rows if any(filed.late for filed in row.answers)],
         failed=[row.row for row in rows if row.failed],
         is_imported=not facts.source.startswith("Forest"),

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from treeproof.errors import MissingExtraError
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.rules import Rules
 from treeproof.show import plots
 
 MOST_LINES = 24  # of a picture
@@ -57,6 +58,16 @@ class Pictures:
     def is_too_long(self, result: Abductive | Contrastive) -> bool:
         """Return whether a result has no picture because it has too many lines."""
         return self.lacking is None and _n_lines(result) > MOST_LINES
+
+    def rules(self, result: Any) -> Picture | None:
+        """Return how many rows rules cover as a picture; of other results None."""
+        if not isinstance(result, Rules) or not 0 < len(result) <= MOST_LINES:
+            return None
+
+        def draw(figure: Any) -> None:
+            result.plot(figure.add_subplot())
+
+        return self._drawn(7, 1.2 + 0.6 * len(result), draw, f"{result.title}, as a picture")
 
     def overview(self, results: Sequence[Any], alt: str) -> Picture | None:
         """Return what results have in common as a picture."""

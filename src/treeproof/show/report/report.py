@@ -25,11 +25,14 @@ from treeproof.model.rows import as_row, by_number
 from treeproof.proof.certificate import fingerprint
 from treeproof.query.context import Order, check_timeout
 from treeproof.questions.abductive import Abductive, in_ranges
+from treeproof.questions.certified import Certify
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.enumerate import ExplanationKind
 from treeproof.questions.parallel import track
 from treeproof.questions.result import Result, Role
+from treeproof.questions.waiting import waiting
 from treeproof.show import plots
+from treeproof.show.report.about import AboutModel, Question, ask_about, chosen_questions
 from treeproof.show.report.page import Facts, render
 from treeproof.show.report.rows import Filed, ReportedRow
 
@@ -39,11 +42,15 @@ MOST_BEHIND = 1000  # rows whose distribution is drawn
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Result):
-    """A written report: its page, the folder of its certificates, if they were saved, and its rows."""
+    """A written report: its page, the folder of its certificates, if they were saved, its rows, and the model.
+
+    `rows` has what is said of rows, `about` what is said of the whole model.
+    """
 
     out: Path
     certificates: Path | None
     rows: tuple[ReportedRow, ...]
+    about: tuple[AboutModel, ...] = ()
 
     @property
     def accepted(self) -> int:
@@ -67,7 +74,13 @@ class Report(Result):
 
     @property
     def _answers(self) -> list[Filed]:
-        return [filed for row in self.rows for filed in row.answers]
+        about = [filed for answer in self.about for filed in answer.proofs]
+        return [*(filed for row in self.rows for filed in row.answers), *about]
+
+    @property
+    def open(self) -> tuple[Question, ...]:
+        """The questions about the model that were not decided, or not certified, in time, or not answered at all."""
+        return tuple(answer.question for answer in self.about if answer.late or answer.answer is None)
 
     @property
     def title_role(self) -> Role:
@@ -84,13 +97,15 @@ class Report(Result):
             "accepted": self.accepted,
             "rejected": self.rejected,
             "late": list(self.late),
+            "about": [answer.question for answer in self.about],
+            "open": list(self.open),
             "failed": list(self.failed),
         }
 
     @property
     def decided(self) -> bool:
         """Whether everything about every row is explained and certified, and no certificate is rejected."""
-        return not (self.rejected or self.late or self.failed)
+        return not (self.rejected or self.late or self.failed or self.open)
 
     @property
     def title(self) -> str:
@@ -100,6 +115,7 @@ class Report(Result):
         parts += [f"{self.rejected} REJECTED"] if self.rejected else []
         parts += [f"{len(self.late)} timed out, not fully proved"] if self.late else []
         parts += [f"{len(self.failed)} not explained, the page says why"] if self.failed else []
+        parts += [f"about the model open: {', '.join(self.open)}"] if self.open else []
         beside = "" if self.certificates is None else f", certificates in {self.certificates}"
         return f"{'; '.join(parts)}. Saved to {self.out}{beside}"
 
@@ -117,6 +133,10 @@ def report(
     inflate: bool | None = None,
     order: Order = "importance",
     timeout: float | None = None,
+    about_model: bool | Iterable[Question] = False,
+    protected: Iterable[str | int] = (),
+    of: Any = None,
+    model_timeout: float = 60.0,
     title: str | None = None,
     certificates: str | os.PathLike[str] | bool = True,
     force: bool = False,
@@ -157,6 +177,15 @@ def report(
         As in `Explainer.abductive`.
     timeout
         Seconds for each explanation, and for each certificate. Unfinished answers are labelled as such.
+    about_model
+        Whether the page has a section about the whole model: ``True``, or some of ``"extremes"``, ``"effect"``,
+        ``"monotone"`` and ``"rules"``, as the methods of `Explainer`; rules are those that cover many rows of X.
+    protected
+        Features whose effect is asked for in that section.
+    of
+        The class whose score is meant there; by default the second of two.
+    model_timeout
+        Seconds for all of that section. What they left open is labelled as such.
     title
         Title of the page.
     certificates
@@ -188,6 +217,8 @@ def report(
     if kind not in ("abductive", "contrastive", "both"):
         raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
     check_timeout(timeout)
+    check_timeout(model_timeout)
+    questions = chosen_questions(explainer, about_model, protected, of)
     if target is not None and within is None:
         explainer._context.class_index(target)
     n_rows, part = by_number(X)
@@ -198,7 +229,11 @@ def report(
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
     done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
     _raise_if_none(done)
-    filed = [(answer.name, answer.certificate) for row in done for answer in row.answers if answer.certificate]
+    with waiting("answering about the model"):
+        table = X if isinstance(X, list | np.ndarray) or hasattr(X, "columns") else [part(i) for i in range(n_rows)]
+        about = ask_about(explainer, questions, table, protected, of, model_timeout, asks.filed)
+    answers = [*(answer for row in done for answer in row.answers), *(one for part in about for one in part.proofs)]
+    filed = [(answer.name, answer.certificate) for answer in answers if answer.certificate]
     files = [*asks.forests.items(), ("checker.py", Path(checker.__file__).read_bytes()), *filed] if filed else []
     facts = Facts(
         title=title or f"Explanations: {explainer._source.partition(' of ')[0]}",
@@ -217,13 +252,13 @@ def report(
         model=None if model is None else _seen_from(page, Path(model)),
         widens=inflate is not False,
     )
-    text = render(facts, done)
+    text = render(facts, done, about)
     if folder is not None and files:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files:
             write_whole(folder / name, content)
     write_whole(page, text.encode())
-    return Report(page, folder if files else None, tuple(done))
+    return Report(page, folder if files else None, tuple(done), tuple(about))
 
 
 class _Asks:
@@ -278,8 +313,12 @@ class _Asks:
         if isinstance(result, Contrastive) and result.status in ("impossible", "unknown", "sound"):
             remark = "no proof of this is kept." if result.status == "impossible" else "timed out."
             return Filed(result, remark=remark)
+        return self.filed(result, name, result.certificate, self.timeout)
+
+    def filed(self, result: Result, name: str, certify: Certify, timeout: float | None) -> Filed:
+        """Return a result with its certificate, as far as there is one in time, and what the checker says of it."""
         try:
-            made = result.certificate(self.timeout)
+            made = certify(timeout)
         except InternalError:
             raise
         except TreeproofError as error:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from treeproof.errors import TreeproofError
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.result import Result
 
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """An answer about a row, or the error in its place, and the state of its certificate.
+    """An answer, or the error in its place, and the state of its certificate.
 
     `certificate` is the content of the file `name`, which is about the model in the file `forest`. `accepted` is what
     the independent checker decided, and `remark` what it said; without a certificate, None, and why there is none.
     """
 
-    result: Abductive | Contrastive | TreeproofError
+    result: Result | TreeproofError
     name: str = ""
     forest: str = ""
     certificate: bytes | None = None
@@ -31,7 +33,7 @@ class Filed:
         return hashlib.sha256(self.certificate or b"").hexdigest()
 
     @property
-    def answer(self) -> Abductive | Contrastive | None:
+    def answer(self) -> Any:
         """The result, unless there is an error in its place."""
         return None if isinstance(self.result, TreeproofError) else self.result
 

@@ -1,0 +1,29 @@
+"""The two inputs of a pair are of the same space, so that a proof for one order of them is one for both."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import treeproof as tp
+
+
+@pytest.mark.parametrize(
+    ("labels", "first", "second"),
+    [([1, 0], (-1.0, 0.0), (0.5, 1.0)), ([0, 1], (0.5, 1.0), (-1.0, 0.0))],
+)
+def test_what_is_declared_of_one_input_of_a_pair_is_declared_of_the_other(labels, first, second):
+    # The label is b above 0. One input is at most 0 and the other above, so their labels always differ; but never in
+    # this order, which was all that the checker asked for.
+    forest = tp.build_forest([tp.split("c", 0.0, "a", "b")], columns=["c"], classes=["a", "b"])
+    made = tp.Explainer(forest, bounds={"c": (-1, 0)}).independent(["c"]).certificate()
+    made.check()
+    document = json.loads(made.text)
+    (pair,) = document["pairs"]
+    bounds = {"0": [end.hex() for end in first], "1": [end.hex() for end in second]}
+    apart = {**pair, "space": {"bounds": bounds}, "instance": [first[0].hex(), second[0].hex()], "label": 3}
+    apart["pair"] = {**pair["pair"], "labels": labels}
+    apart["proof"] = {"unit": 0, "steps": [1, 0, 7], "tables": []}
+    with pytest.raises(tp.CheckError, match="The same must be declared of both inputs of a pair"):
+        tp.check({**document, "pairs": [apart]}, forest)
