@@ -30,7 +30,7 @@ TESTS = [str(PAGES.parent / "tests"), str(PAGES.parent / "tests" / "oracle")]
 sys.path += [folder for folder in TESTS if folder not in sys.path]  # a page runs the checks of the tests
 OPTIONAL = (
     *("xgboost", "lightgbm", "catboost", "polars"),
-    *("dask", "duckdb", "fastapi", "httpx", "mlflow", "pyspark"),
+    *("dask", "duckdb", "fastapi", "httpx2", "mlflow", "pyspark"),
 )
 BLOCK = re.compile(
     r"```(?:python\n(?P<code>.*?)|sh\n(?P<shell>\$ .*?))```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL

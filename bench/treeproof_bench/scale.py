@@ -70,7 +70,7 @@ def make(model: str, trees: int = 100) -> Any:
         return RandomForestClassifier(trees, max_depth=8, random_state=0, n_jobs=1).fit(X, y)
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=trees, max_depth=6, n_jobs=1, random_state=0).fit(X, y)
+    return XGBClassifier(n_estimators=trees, max_depth=4, learning_rate=0.1, n_jobs=1, random_state=0).fit(X, y)
 
 
 def run(table: Path, model: Path, out: Path, workers: int, backend: str) -> dict[str, float]:

@@ -499,7 +499,7 @@ class Explainer:
             ``"abductive"``: why? ``"contrastive"``: what would change it?
         n_jobs
             Number of workers, as in scikit-learn: ``None`` is one, ``-1`` one for each core. They are threads, unless
-            ``joblib.parallel_config`` says otherwise: processes (``"loky"``), ``"dask"`` or ``"ray"``, to which the
+            ``joblib.parallel_config`` says otherwise: processes (``"loky"``) or ``"dask"``, to which the
             explainer travels once each. What comes back from there has no ``certificate()``. The native oracle works
             outside Python's lock; the others gain nothing from threads.
         progress

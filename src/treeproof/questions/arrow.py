@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from treeproof.errors import MissingExtraError
@@ -12,6 +13,7 @@ from treeproof.model.floats import rounded_down
 from treeproof.model.labels import Named, plain_label
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.contrastive import Contrastive
+from treeproof.questions.costs import exact_number
 from treeproof.space.conditions import Condition
 
 Record = dict[str, Any]
@@ -110,10 +112,16 @@ def _record(result: Any, score: float | None, whole: bool) -> Record:
 
 
 def _radius(result: Abductive) -> float:
-    """Return a radius, itself included, for which all is proved; the exact one may be no float, or excluded."""
-    assert result.within is not None
-    radius = rounded_down(result.within)
-    return math.nextafter(radius, -math.inf) if result.open and radius == result.within else radius
+    """Return a radius, itself included, for which all is proved; the exact one may be no float, or excluded.
+
+    That is so of the float's own value and of the decimal that it is written as, which is a little more or less.
+    """
+    within = result.within
+    assert within is not None
+    radius = rounded_down(within)
+    while (written := max(Fraction(radius), exact_number(radius))) > within or (result.open and written == within):
+        radius = math.nextafter(radius, -math.inf)
+    return max(0.0, radius)  # the row itself has its label
 
 
 def _condition(condition: Condition, text: str) -> Record:
