@@ -194,7 +194,7 @@ def test_a_closed_tab_frees_its_work(server):
     gone = Tab(server, "gone")
     values = gone.ask("rows", indices=[63])["answer"]["rows"][0]["values"]
     assert "gone" in server.desk.clients
-    gone.send("sizes", values=values)
+    gone.send("sizes", values=values, seconds=9)
     gone.close()
     end = time.monotonic() + LONG
     while "gone" in server.desk.clients:
