@@ -27,7 +27,8 @@ class Monotone(Result):
 
     `holds` is True (proved for all inputs), False (`before` and `after` show it: two inputs that differ in the feature
     alone, by one step between neighbouring values) or None (timed out). `violation` is the size of the largest such
-    step against the direction that was found, and `bound` a number that none exceeds.
+    step against the direction that was found, and `bound` a number that none exceeds; `largest` says that it is proved
+    to be the largest there is, but for rounding.
 
     What is proved is about the exact sums of the model's leaves. Adding them in floats may turn a step the other way by
     no more than `rounding`; that is 0 if no single tree ever does, for then floats do not either.
@@ -56,6 +57,7 @@ class Monotone(Result):
     rounding: float
     where: tuple[str, ...]
     constraints: tuple[str, ...] = ()
+    largest: bool = False
     _certify: Callable[[float | None], Any] | None = field(default=None, repr=False, compare=False)
 
     def certificate(self, timeout: float | None = None) -> Any:
@@ -101,6 +103,11 @@ class Monotone(Result):
         most = upward(Fraction(self.bound))
         size = f"One step changes it the other way by {self.violation:g}; proved: none by more than {most}."
         return [*shown, Line("proved", size + under(self.constraints))]
+
+    @property
+    def size(self) -> str:
+        """How large steps against the direction are, in words."""
+        return f"by up to {self.violation:g}" if self.largest else f"by {self.violation:g} or more"
 
     @property
     def decided(self) -> bool:
@@ -149,9 +156,15 @@ class Monotonicity(Result):
             return "never falls"
         if falling.holds:
             return "never rises"
-        if rising.holds is False and falling.holds is False:
-            return f"falls by up to {rising.violation:g} and rises by up to {falling.violation:g} in one step"
-        return "not decided"
+        known = [f"{verb} {one.size}" for one, verb in ((rising, "falls"), (falling, "rises")) if one.holds is False]
+        if len(known) < 2:
+            known.append(
+                "not decided"
+                if not known
+                else f"whether it ever {'rises' if falling.holds is None else 'falls'} is not decided"
+            )
+            return "; ".join(known)
+        return f"{' and '.join(known)} in one step"
 
     @property
     def lines(self) -> list[Line]:
@@ -160,10 +173,15 @@ class Monotonicity(Result):
         table = aligned([(show_name(up.feature), self.direction(up, down)) for up, down in pairs], "<<")
         rounding = max(one.rounding for pair in pairs for one in pair) if pairs else 0.0
         but = f", but for rounding (at most {upward(Fraction(rounding))})" if rounding else ""
+        rows = [Line("row", text) for text in table]
         if self.decided:
-            return [*(Line("row", text) for text in table), Line("proved", f"Proved for every input{but}.")]
+            sizes = all(one.largest for pair in pairs for one in pair if one.holds is False)
+            late = "" if sizes else " Timed out; where it says 'or more', steps may be larger."
+            return [*rows, Line("proved", f"Proved for every input{but}.{late}")]
         late = "Timed out; not every feature was decided."
-        return [*(Line("row", text) for text in table), Line("open", f"{late} The others are proved{but}.")]
+        if any(one.decided for pair in pairs for one in pair):
+            late += f" What is said of the others is proved{but}."
+        return [*rows, Line("open", late)]
 
     @property
     def decided(self) -> bool:
@@ -209,15 +227,21 @@ def all_monotone(
     part, score = everywhere(context, where, timeout), score_for(context, of)
     tested = sorted(set(context.cells.feature[context.cells.feature >= 0].tolist()))
     chosen = [f for f in tested if _is_ordered(context, f)]
-    found = [[_decide(part, score, f, increasing) for f in chosen] for increasing in (True, False)]
-    return Monotonicity(named(score), score.label, tuple(found[0]), tuple(found[1]), part.conditions)
+    asked = [(f, increasing) for f in chosen for increasing in (True, False)]
+    found = {one: _decide(part, score, *one, largest=False) for one in asked}
+    for one in asked:  # the largest steps when it is known of all features whether there are any
+        if found[one].holds is False:
+            better = _decide(part, score, *one)
+            found[one] = better if better.violation >= found[one].violation else found[one]
+    rising, falling = ([found[f, increasing] for f in chosen] for increasing in (True, False))
+    return Monotonicity(named(score), score.label, tuple(rising), tuple(falling), part.conditions)
 
 
 def _is_ordered(context: Context, f: int) -> bool:
     return isinstance(context.space.features[f], NumericFeature)
 
 
-def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monotone:
+def _decide(part: Everywhere, score: Score, f: int, increasing: bool, *, largest: bool = True) -> Monotone:
     context = part.context
     if not _is_ordered(context, f):
         raise InputError(f"A monotone feature must have an order. Got {context.space.names[f]!r}, which has names.")
@@ -225,7 +249,9 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
     feature = context.space.features[f]
     assert isinstance(feature, NumericFeature)
     numbers = sign * score.numbers
-    found = falls(context.cells, numbers, f, feature.missing_cell, part.domains, part.near, part.deadline)
+    found = falls(
+        context.cells, numbers, f, feature.missing_cell, part.domains, part.near, part.deadline, largest=largest
+    )
     exact = score.keeps_order or (found.by_tree and score.slack == 0)
     rounding = Fraction(0) if exact else 2 * score.error + score.slack / score.divisor
     before = after = None
@@ -255,6 +281,7 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool) -> Monoton
         float_above(rounding),
         part.conditions,
         context.constraints(found.clauses),
+        largest=found.fall is not None and found.most == found.fall.size,
         _certify=partial(_certify, part, score, f, sign) if holds else None,
     )
 

@@ -53,10 +53,13 @@ def falls(
     domains: Sequence[Domain],
     near: Cells,
     deadline: float | None,
+    *,
+    largest: bool = True,
 ) -> Steps:
     """Return the largest fall of a sum in one step of a feature of numbers, upwards through its domain.
 
-    Its cell of missing values, if it has one, takes part in no step.
+    Its cell of missing values, if it has one, takes part in no step. Unless the `largest` is asked for, the first fall
+    found is enough.
     """
     twins = Twins(cells, (feature,))
     ordered = [cell for cell in sorted(domains[feature]) if cell != missing]
@@ -70,10 +73,16 @@ def falls(
     open_: list[int] = []
     clauses: set[int] = set()
     for step in sorted(steps, key=lambda step: -step.most):  # the largest possible fall first: it may settle others
+        if best is not None and not largest:
+            open_.append(step.most)
+            break
         while step.most > (best.size if best else 0):
             answer = step.ask((best.size if best else 0) + 1, near, deadline)
             if isinstance(answer, Refuted):
                 best = step.fall(answer.witness)
+                if not largest:
+                    open_.append(step.most)
+                    break
             elif isinstance(answer, Entailed):
                 clauses |= {c for c in answer.clauses if c < len(cells.clauses)}
                 break
