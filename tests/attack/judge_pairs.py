@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,8 @@ class ModelsJudge(PairJudge):
             return [f"not so at {self._shown(bad)}"] if bad.any() else []
         one, two = (_scores(forest, rows)[:, self._sum(found[1], forest)] for forest in (self.forest, self.other))
         with np.errstate(invalid="ignore"):
-            bad = inside & (np.abs(two - one) >= float(found[2]))
+            most = float(found[2]) or 5e-324 * bool(Decimal(found[2]))  # a float may be too coarse for it
+            bad = inside & (np.abs(two - one) >= most)
         return [f"by {np.abs(two - one)[bad].max()} at {self._shown(bad)}"] if bad.any() else []
 
     def _axis(self, j: int, own: Any, extra: list[float]) -> Any:
