@@ -3,17 +3,6 @@
 #include <chrono>
 
 namespace treeproof {
-namespace {
-
-using FeatureSet = std::vector<std::uint8_t>;
-
-bool subset(const FeatureSet& inner, const FeatureSet& outer) {
-  for (std::size_t f = 0; f < inner.size(); ++f)
-    if (inner[f] && !outer[f]) return false;
-  return true;
-}
-
-}  // namespace
 
 Deletion delete_features(Searcher& searcher, const Forest& forest, const std::vector<Cell>& point, Claim claim,
                          const Box& free, const std::vector<std::int32_t>& order,
@@ -24,17 +13,17 @@ Deletion delete_features(Searcher& searcher, const Forest& forest, const std::ve
   Box box = free;
   for (int f = 0; f < forest.n_features; ++f)
     if (start[f]) box.fix(forest, f, point[f]);
-  FeatureSet enough = start;  // the last proved set: sufficient while the others keep to their free cells
+  // The last proved set, of kept features: sufficient while the others keep to their free cells.
+  std::vector<std::uint8_t> enough = start;
   for (const std::int32_t f : order) {
     if (!result.kept[f]) continue;
     result.kept[f] = 0;
+    box.take(forest, f, free);
     if (free.is_only(forest, f, point[f])) enough[f] = 0;
-    if (subset(enough, result.kept)) {
+    if (!enough[f]) {
       ++result.tally.remembered;
-      box.take(forest, f, free);
       continue;
     }
-    box.take(forest, f, free);
     const auto began = std::chrono::steady_clock::now();
     Outcome outcome = searcher.decide(box, claim, point, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -49,7 +38,7 @@ Deletion delete_features(Searcher& searcher, const Forest& forest, const std::ve
     if (outcome.status == Status::stopped) {
       ++result.tally.unknown;
       result.minimal = false;
-      if (subset(enough, result.kept)) result.kept = enough;
+      result.kept = enough;
       return result;
     }
   }

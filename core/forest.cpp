@@ -202,30 +202,34 @@ void Forest::derive() {
   }
 }
 
-std::vector<std::int64_t> Forest::total_scores(const std::vector<Cell>& point) const {
+std::vector<std::int32_t> Forest::leaves(const std::vector<Cell>& point) const {
+  std::vector<std::int32_t> reached(roots.size());
+  for (std::size_t t = 0; t < roots.size(); ++t) reached[t] = leaf(roots[t], point);
+  return reached;
+}
+
+std::vector<std::int64_t> Forest::total_scores_of(const std::vector<std::int32_t>& leaves) const {
   std::vector<std::int64_t> totals(n_classes, 0);
   if (!leaf_class.empty()) {
-    for (const std::int32_t root : roots) ++totals[leaf_class[leaf(root, point)]];
+    for (const std::int32_t leaf : leaves) ++totals[leaf_class[leaf]];
     return totals;
   }
-  for (const std::int32_t root : roots) {
-    const std::int64_t* score = scores_of(leaf(root, point));
+  for (const std::int32_t leaf : leaves) {
+    const std::int64_t* score = scores_of(leaf);
     for (int k = 0; k < n_classes; ++k) totals[k] += score[k];
   }
   return totals;
 }
 
-int Forest::label(const std::vector<Cell>& point) const {
-  if (vote == Vote::majority) return first_maximum(total_scores(point));
+int Forest::label_of_leaves(const std::vector<std::int32_t>& leaves) const {
+  if (vote == Vote::majority) return first_maximum(total_scores_of(leaves));
   if (vote == Vote::exact) {
-    const std::vector<std::int64_t> totals = total_scores(point);
+    const std::vector<std::int64_t> totals = total_scores_of(leaves);
     for (int k = 1; k < n_classes; ++k)
       if (totals[0] - totals[static_cast<std::size_t>(k)] < least(0, k)) return k;
     return 0;
   }
-  const auto term = [&](std::size_t t) {
-    return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
-  };
+  const auto term = [&](std::size_t t) { return &values[static_cast<std::size_t>(leaves[t]) * sums.start.size()]; };
   return sums.single ? label_of(sums, totals_of<float>(sums, roots.size(), term))
                      : label_of(sums, totals_of<double>(sums, roots.size(), term));
 }

@@ -163,11 +163,18 @@ struct Forest {
     return node;
   }
 
+  // The leaf of each tree that a point reaches.
+  std::vector<std::int32_t> leaves(const std::vector<Cell>& point) const;
+
   // Sums of scores at a point, per class.
-  std::vector<std::int64_t> total_scores(const std::vector<Cell>& point) const;
+  std::vector<std::int64_t> total_scores(const std::vector<Cell>& point) const {
+    return total_scores_of(leaves(point));
+  }
+  std::vector<std::int64_t> total_scores_of(const std::vector<std::int32_t>& leaves) const;
 
   // The class that the model's own predict gives at a point: integer votes, or float sums in tree order.
-  int label(const std::vector<Cell>& point) const;
+  int label(const std::vector<Cell>& point) const { return label_of_leaves(leaves(point)); }
+  int label_of_leaves(const std::vector<std::int32_t>& leaves) const;
 
   // These float sums, unless it is a majority vote: at a point, and of any terms, given as n_trees x n_sums.
   std::vector<double> float_sums(const std::vector<Cell>& point) const;

@@ -27,7 +27,6 @@ void add(Word* set, int f) { set[f / 64] |= Word{1} << (f % 64); }
 
 Outliner::Outliner(const Forest& forest)
     : forest_(forest), n_words_(static_cast<std::size_t>(forest.n_features) / 64 + 1) {
-  changes_.resize(n_words_);
   gates_.assign(forest.gate_node.size() / 64 + 1, 0);
   place_.resize(forest.gate_node.size());
   above_.assign(forest.n_features, -1);
@@ -41,40 +40,67 @@ void Outliner::follow(Outline& outline, const Box& box) {
   ++outline.now;
   if (first) {
     outline.trees.resize(n_trees);
-    outline.own.resize(n_trees);
-    outline.walked.resize(n_trees);
-    outline.decided.resize(n_trees * n_words_);
-    outline.open.resize(n_trees * n_words_);
-    if (!forest_.leaf_class.empty()) outline.votes.resize(n_trees);
-  } else if (!find_changes(outline.box, box)) {
-    return;
+    outline.changed.resize(n_trees);
+    outline.state.resize(n_trees);
+    outline.own.resize(2 * n_trees);
+    outline.roots.resize(2 * n_trees);
+    outline.decided.resize(2 * n_trees * n_words_);
+    outline.open.resize(2 * n_trees * n_words_);
+    if (!forest_.leaf_class.empty()) outline.votes.resize(2 * n_trees);
+  } else {
+    const int since_last = find_changes(outline.box, box, last_changes_);
+    if (since_last == 0) return;
+    if (since_last < find_changes(outline.base, box, changes_)) {
+      changes_ = last_changes_;
+      outline.base = outline.box;
+      outline.base_state = outline.state;
+    }
   }
   outline.box = box_ = box;
   whole_ = &outline.box;
+  const auto holds = [&](std::size_t state, const std::vector<Word>& changes) {
+    return !meets(&outline.decided[state * n_words_], changes) && !meets(&outline.open[state * n_words_], changes);
+  };
   for (std::size_t t = 0; t < n_trees; ++t) {
-    Word *const decided = &outline.decided[t * n_words_], *const open = &outline.open[t * n_words_];
-    if (!first && !meets(decided) && !meets(open)) continue;
-    std::fill_n(decided, n_words_, 0);
-    std::fill_n(open, n_words_, 0);
-    Outline::Growth& own = outline.own[t];
-    const std::int32_t root =
-        walk(OfForest{forest_.nodes.data()}, forest_.roots[t], own, [decided](std::int32_t f) { add(decided, f); });
-    outline.trees[t] = {&own, root, open};
-    outline.walked[t] = outline.now;
-    for (const Outline::Gate& gate : own.gates) add(open, forest_.nodes[gate.node].feature);
-    if (forest_.leaf_class.empty()) continue;
-    const auto vote = [&](std::int32_t at) { return at < 0 ? Word{1} << forest_.leaf_class[~at] : Word{0}; };
-    Word votes = vote(root);
-    for (const Outline::Fork& fork : own.forks) votes |= vote(fork.left) | vote(fork.right);
-    outline.votes[t] = votes;
+    std::size_t state = 2 * t;
+    if (!first) {
+      const std::size_t base = outline.base_state[t], last = outline.state[t];
+      state = holds(base, changes_) ? base : base ^ 1;
+      if (state == last && (state == base || holds(last, last_changes_))) continue;
+      if (state != base) walk_state(outline, t, state);
+    } else {
+      walk_state(outline, t, state);
+    }
+    outline.state[t] = state;
+    outline.changed[t] = outline.now;
+    outline.trees[t] = {&outline.own[state], outline.roots[state], &outline.open[state * n_words_]};
   }
+  if (!first) return;
+  outline.base = box;
+  outline.base_state = outline.state;
+}
+
+void Outliner::walk_state(Outline& outline, std::size_t t, std::size_t state) {
+  Word *const decided = &outline.decided[state * n_words_], *const open = &outline.open[state * n_words_];
+  std::fill_n(decided, n_words_, 0);
+  std::fill_n(open, n_words_, 0);
+  Outline::Growth& own = outline.own[state];
+  const std::int32_t root =
+      walk(OfForest{forest_.nodes.data()}, forest_.roots[t], own, [decided](std::int32_t f) { add(decided, f); });
+  outline.roots[state] = root;
+  for (const Outline::Gate& gate : own.gates) add(open, forest_.nodes[gate.node].feature);
+  if (forest_.leaf_class.empty()) return;
+  const auto vote = [&](std::int32_t at) { return at < 0 ? Word{1} << forest_.leaf_class[~at] : Word{0}; };
+  Word votes = vote(root);
+  for (const Outline::Fork& fork : own.forks) votes |= vote(fork.left) | vote(fork.right);
+  outline.votes[state] = votes;
 }
 
 void Outliner::mark(const Outline& outline, const std::vector<std::uint8_t>& restricted,
                     std::vector<std::uint8_t>& used) const {
   for (std::size_t w = 0; w < n_words_; ++w) {
     Word decided = 0;
-    for (std::size_t i = w; i < outline.decided.size(); i += n_words_) decided |= outline.decided[i];
+    for (const std::size_t state : outline.state) decided |= outline.decided[state * n_words_ + w];
     for (; decided != 0; decided &= decided - 1) {
       const std::size_t f = w * 64 + static_cast<std::size_t>(std::countr_zero(decided));
       used[f] |= restricted[f];
@@ -85,7 +111,7 @@ void Outliner::mark(const Outline& outline, const std::vector<std::uint8_t>& res
 void Outliner::follow(Outline& outline, const Box& box, const Outline& around,
                       const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
   outline.trees = around.trees;
-  const bool differs = find_changes(around.box, box);
+  const bool differs = find_changes(around.box, box, changes_) > 0;
   outline.box = box;
   if (!differs) return;
   box_ = box;
@@ -93,7 +119,7 @@ void Outliner::follow(Outline& outline, const Box& box, const Outline& around,
   outline.own.resize(outline.trees.size());
   for (std::size_t t = 0; t < outline.trees.size(); ++t) {
     Outline::Tree& tree = outline.trees[t];
-    if (tree.root < 0 || !meets(tree.features)) continue;
+    if (tree.root < 0 || !meets(tree.features, changes_)) continue;
     tree.root = walk(OfOutline{tree.growth->forks.data()}, tree.root, outline.own[t],
                      [&](std::int32_t f) { used[f] |= restricted[f]; });
     tree.growth = &outline.own[t];
@@ -238,25 +264,37 @@ void Outliner::number_gates(Outline::Growth& growth) {
   }
 }
 
-// Note the features whose cells differ; false if there are none.
-bool Outliner::find_changes(const Box& from, const Box& to) {
-  std::fill(changes_.begin(), changes_.end(), 0);
-  bool any = false;
-  for (int f = 0; f < forest_.n_features; ++f) {
-    bool differs = from.low[f] != to.low[f] || from.high[f] != to.high[f] || from.missing[f] != to.missing[f];
-    for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
-      differs = differs || from.sets[w] != to.sets[w];
-    if (!differs) continue;
-    add(changes_.data(), f);
-    any = true;
+// Note the features whose cells differ; returns how many.
+int Outliner::find_changes(const Box& from, const Box& to, std::vector<Word>& changes) const {
+  changes.assign(n_words_, 0);
+  const auto same = [](const auto& one, const auto& other, std::size_t begin, std::size_t end) {
+    return std::equal(one.data() + begin, one.data() + end, other.data() + begin);
+  };
+  int n = 0;
+  const auto n_features = static_cast<std::size_t>(forest_.n_features);
+  for (std::size_t begin = 0; begin < n_features; begin += 64) {
+    // Most features are as they were, so many are compared at once first.
+    const std::size_t end = std::min(begin + 64, n_features);
+    if (same(from.low, to.low, begin, end) && same(from.high, to.high, begin, end) &&
+        same(from.missing, to.missing, begin, end) &&
+        same(from.sets, to.sets, forest_.words_begin[begin], forest_.words_begin[end]))
+      continue;
+    for (std::size_t f = begin; f < end; ++f) {
+      bool differs = from.low[f] != to.low[f] || from.high[f] != to.high[f] || from.missing[f] != to.missing[f];
+      for (std::size_t w = forest_.words_begin[f]; w < forest_.words_begin[f + 1]; ++w)
+        differs = differs || from.sets[w] != to.sets[w];
+      if (!differs) continue;
+      add(changes.data(), static_cast<int>(f));
+      ++n;
+    }
   }
-  return any;
+  return n;
 }
 
 // Whether one of the features has changed.
-bool Outliner::meets(const Word* features) const {
+bool Outliner::meets(const Word* features, const std::vector<Word>& changes) const {
   Word both = 0;
-  for (std::size_t w = 0; w < n_words_; ++w) both |= features[w] & changes_[w];
+  for (std::size_t w = 0; w < n_words_; ++w) both |= features[w] & changes[w];
   return both != 0;
 }
 

@@ -2,8 +2,10 @@
 // contend.
 //
 // Queries about one instance differ in few features, and so do the boxes of one search. The outline of a query is kept
-// from one to the next: a tree is walked again only if its walk met a feature whose cells are others now. Within a
-// search, the outline of a box is made from that of the box around it, and shares the trees that are the same in both.
+// from one to the next: a tree is walked again only if its walk met a feature whose cells are others now. It is kept
+// for two boxes, that of the last query and one from before, its base: a feature that could not be freed is put back,
+// and the trees that met it are then at hand as they were. Within a search, the outline of a box is made from that of
+// the box around it, and shares the trees that are the same in both.
 //
 // What a walk met are the features that decided a split and those of its forks. Others it may have passed, where under
 // majority vote all leaves behind a split vote the same; they do not matter as long as those that decided stay.
@@ -49,12 +51,16 @@ struct Outline {
 
   Box box;
   std::vector<Tree> trees;
-  std::vector<Growth> own;  // per tree, unless it has the growth that it has in the outline around this one
-  // Only of a whole query.
-  std::vector<Word> decided, open;  // per tree: features that decided on its walk, features of its forks
-  std::vector<Word> votes;  // per tree, under majority vote of up to 64 classes: those of its leaves
+  std::vector<Growth>
+      own;  // per tree, unless it has the growth that it has in the outline around this one; or per state
+  // Only of a whole query, for which every tree has two states, 2 t and 2 t + 1.
+  Box base;  // an earlier box, or this one
+  std::vector<std::size_t> state, base_state;  // per tree: the state for this box, for the base
+  std::vector<std::int32_t> roots;  // per state
+  std::vector<Word> decided, open;  // per state: features that decided on the walk, features of its forks
+  std::vector<Word> votes;  // per state, under majority vote of up to 64 classes: those of its leaves
   std::uint64_t now = 0;  // how often it has followed a box
-  std::vector<std::uint64_t> walked;  // per tree: what `now` was when it was walked last
+  std::vector<std::uint64_t> changed;  // per tree: what `now` was when it got its present state
 };
 
 // Makes outlines; keeps its buffers.
@@ -91,12 +97,13 @@ class Outliner {
   std::int32_t join(const Open& open, std::int32_t right, std::vector<Outline::Fork>& out) const;
   void number_gates(Outline::Growth& growth);
   bool chains(int f) const { return forest_.ordered[f] || (forest_.gapped[f] && !whole_->missing[f]); }
-  bool find_changes(const Box& from, const Box& to);
-  bool meets(const Word* features) const;
+  int find_changes(const Box& from, const Box& to, std::vector<Word>& changes) const;
+  bool meets(const Word* features, const std::vector<Word>& changes) const;
+  void walk_state(Outline& outline, std::size_t t, std::size_t state);
 
   const Forest& forest_;
   const std::size_t n_words_;  // of a set of features
-  std::vector<Word> changes_;  // the features whose cells differ
+  std::vector<Word> changes_, last_changes_;  // features whose cells differ from the base or the box around; the last
   const Box* whole_ = nullptr;  // the box at hand
   Box box_;  // where the path at hand leads in it
   std::vector<std::int32_t> above_, below_;  // per feature: the gates where the path last went left, right, or -1

@@ -65,8 +65,7 @@ bool Terms::never_wins(Pair pair) const {
   return pair.winner < pair.loser ? most < least : most <= least;
 }
 
-std::int64_t band_in(const Forest& forest, const Box& box, Pair pair, const std::vector<std::uint8_t>& restricted,
-                     std::vector<std::uint8_t>& used) {
+std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair) {
   const Sums& sums = forest.sums;
   const bool known = forest.exponent && sums.sigmoid == 0 && sums.members.empty() && sums.divisor <= 0x1p32;
   if (!known || (sums.cut && (sums.divisor != 1 || !forest.are_rivals(pair.winner, pair.loser)))) return forest.band;
@@ -74,26 +73,23 @@ std::int64_t band_in(const Forest& forest, const Box& box, Pair pair, const std:
   if (!sums.cut) classes = {pair.winner, pair.loser};
   const std::size_t n_sums = sums.start.size();
   std::vector<std::vector<std::pair<double, double>>> ranges(classes.size());
-  std::vector<std::int32_t> stack;
-  for (const std::int32_t root : forest.roots) {
+  const auto meet = [&](std::int32_t at) {
+    if (at >= 0) return;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      const double value = forest.values[static_cast<std::size_t>(~at) * n_sums + static_cast<std::size_t>(classes[i])];
+      auto& [least, most] = ranges[i].back();
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+  };
+  for (const Outline::Tree& tree : outline.trees) {
     for (auto& of_class : ranges)
       of_class.emplace_back(std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity());
-    stack.assign(1, root);
-    while (!stack.empty()) {
-      const std::int32_t node = descend(forest, box, stack.back(), restricted, used);
-      stack.pop_back();
-      if (forest.nodes[node].feature >= 0) {
-        stack.push_back(forest.nodes[node].right);
-        stack.push_back(forest.nodes[node].left);
-        continue;
-      }
-      for (std::size_t i = 0; i < classes.size(); ++i) {
-        const double value =
-            forest.values[static_cast<std::size_t>(node) * n_sums + static_cast<std::size_t>(classes[i])];
-        auto& [least, most] = ranges[i].back();
-        least = std::min(least, value);
-        most = std::max(most, value);
-      }
+    meet(tree.root);
+    if (tree.root < 0) continue;
+    for (const Outline::Fork& fork : tree.growth->forks) {
+      meet(fork.left);
+      meet(fork.right);
     }
   }
   double off = 0;

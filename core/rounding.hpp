@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "box.hpp"
+#include "outline.hpp"
 
 namespace treeproof {
 
@@ -34,9 +34,8 @@ class Terms {
   std::vector<double> least_, most_;  // n_trees x n_sums
 };
 
-// A band for this box and pair: not larger than the forest's, and enough wherever it reaches leaves that are not exact.
-// Marks in `used` the features of `restricted` that it relies on.
-std::int64_t band_in(const Forest& forest, const Box& box, Pair pair, const std::vector<std::uint8_t>& restricted,
-                     std::vector<std::uint8_t>& used);
+// A band for the box of an outline and a pair: not larger than the forest's, and enough wherever the box reaches leaves
+// that are not exact.
+std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair);
 
 }  // namespace treeproof

@@ -102,18 +102,19 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
   if (!forest_.leaf_class.empty()) {
     // Per tree only the set of classes it can vote for matters.
     const Word own = Word{1} << label;
-    for (const Word votes : outline_.votes) {
+    for (const std::size_t state : outline_.state) {
+      const Word votes = outline_.votes[state];
       const std::int64_t otherwise = votes == own ? -1 : 0;
       for (std::int64_t& sum : upper) sum += otherwise;
       for (Word rest = votes & ~own; rest != 0; rest &= rest - 1) ++upper[std::countr_zero(rest)];
     }
   } else {
-    // Per tree, kept until it is walked again: the most that it can give a class more than the label.
+    // Per tree, kept until it changes: the most that it can give a class more than the label.
     most_.resize(outline_.trees.size() * static_cast<std::size_t>(n_classes));
     const std::uint64_t known = label == most_label_ ? most_when_ : 0;
     for (std::size_t t = 0; t < outline_.trees.size(); ++t) {
       std::int64_t* const most = &most_[t * static_cast<std::size_t>(n_classes)];
-      if (outline_.walked[t] > known) {
+      if (outline_.changed[t] > known) {
         std::fill_n(most, n_classes, std::numeric_limits<std::int64_t>::min());
         const auto meet = [&](std::int32_t at) {
           if (at >= 0) return;
@@ -237,8 +238,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
     narrowed = true;
-    target =
-        std::max(target, forest_.scale.target(forest_, pair, band_in(forest_, box, pair, restricted_, outcome_.used)));
+    target = std::max(target, forest_.scale.target(forest_, pair, band_in(forest_, level.outline, pair)));
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
@@ -322,23 +322,24 @@ bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pa
 
 // Evaluate the model itself; a point that violates the claim becomes the witness.
 bool Searcher::refutes(std::vector<Cell> point) {
-  const int label = forest_.label(point);
+  const std::vector<std::int32_t> leaves = forest_.leaves(point);
+  const int label = forest_.label_of_leaves(leaves);
   if (!claim_.violated_by(label) || !keeps_clauses(forest_, point)) return false;
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;
   last_witness_ = outcome_.witness;
-  outcome_.near_tie = !is_certain(outcome_.witness);
+  outcome_.near_tie = !is_certain(leaves);
   return true;
 }
 
-// Whether sums of scores alone show that the point violates the claim, outside the rounding band.
-bool Searcher::is_certain(const std::vector<Cell>& point) const {
+// Whether sums of scores alone show that a point with these leaves violates the claim, outside the rounding band.
+bool Searcher::is_certain(const std::vector<std::int32_t>& leaves) const {
   if (forest_.band == 0) return true;
-  const bool exact = std::all_of(forest_.roots.begin(), forest_.roots.end(),
-                                 [&](std::int32_t root) { return forest_.is_exact(forest_.leaf(root, point)); });
+  const bool exact =
+      std::all_of(leaves.begin(), leaves.end(), [&](std::int32_t leaf) { return forest_.is_exact(leaf); });
   const std::int64_t band = exact ? 0 : forest_.band;
-  const std::vector<std::int64_t> sums = forest_.total_scores(point);
+  const std::vector<std::int64_t> sums = forest_.total_scores_of(leaves);
   const auto beats = [&](int k, int j) { return sums[k] - sums[j] >= forest_.least(k, j) + band; };
   for (int k = 0; k < forest_.n_classes; ++k) {
     if (k == claim_.label) continue;

@@ -41,7 +41,7 @@ class Searcher {
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen, bool& closed);
   bool refutes(std::vector<Cell> point);
-  bool is_certain(const std::vector<Cell>& point) const;
+  bool is_certain(const std::vector<std::int32_t>& leaves) const;
   bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
   Prices& prices(Pair pair);
   std::int64_t exact_target(Pair pair) const;
@@ -62,7 +62,7 @@ class Searcher {
   std::vector<Cell> last_witness_;  // empty: none yet
   std::vector<std::int64_t> most_;  // per tree and class: see possible_rivals
   int most_label_ = -1;  // of which label
-  std::uint64_t most_when_ = 0;  // of which walk of the outline
+  std::uint64_t most_when_ = 0;  // of which box that the outline followed
   std::vector<int> rival_rank_;  // rivals that refuted lately come first
 
   // The query at hand.

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import treeproof as tp
-from treeproof_bench.harness import Row, Table, figure, run
+from treeproof_bench.harness import Part, Row, Table, figure, run
 from treeproof_bench.population import Population, draw, draw_counts
 from treeproof_bench.timing import Action, medians, predicts, take_turns
 
@@ -68,6 +68,9 @@ def forest_model(trees: int, depth: int | None = None) -> Any:
     return RandomForestClassifier(trees, max_depth=depth, random_state=0)
 
 
+Options = Mapping[str, Mapping[str, Any]]  # of Explainer, by what they mean
+
+
 @dataclass(frozen=True)
 class Model:
     """A model to train, on whom, and what is asked of its explanations: their median, in predictions."""
@@ -77,9 +80,7 @@ class Model:
     make: Callable[[], Any]
     population: Callable[[], Population]
     goal: float | None = None
-    options: Mapping[str, Mapping[str, Any]] = field(
-        default_factory=lambda: {"": {}}
-    )  # of Explainer, by what they mean
+    options: Options = field(default_factory=lambda: {"": {}})
 
     def fitted(self, args: argparse.Namespace, population: Population) -> Any:
         """Train the model, or read it from an earlier run with the same library, rows and seed."""
@@ -113,7 +114,7 @@ def many_models(args: argparse.Namespace) -> Iterator[Model]:
 
 def gaps_models(args: argparse.Namespace) -> Iterator[Model]:
     people = partial(draw, args.rows, FEATURES, seed=args.seed, gaps=0.05)
-    options = {", gaps": {}, ", missing=[]": {"missing": []}}
+    options: Options = {", gaps": {}, ", missing=[]": {"missing": []}}
     yield Model("histogram 500", "sklearn", partial(histogram_model, 500), people, 5, options)
 
 
@@ -234,7 +235,10 @@ MODELS: dict[str, Callable[[argparse.Namespace], Iterator[Model]]] = {
     "forest": forest_models,
     "wide": wide_models,
 }
-PARTS = {**{part: partial(measure, part, models) for part, models in MODELS.items()}, "widened": run_widened}
+PARTS: dict[str, Part] = {
+    **{part: partial(measure, part, models) for part, models in MODELS.items()},
+    "widened": run_widened,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ inline std::uint64_t seed_of_case = 0;
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, outlines = 0, residuals = 0;
-  std::uint64_t narrow_bands = 0, never_wins = 0;
+  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
@@ -47,6 +47,7 @@ inline struct Counts {
         {"boxes", boxes},
         {"scaled values", scaled_values},
         {"outlines of queries", outlines},
+        {"trees put back as they were", trees_put_back},
         {"scales that cut values off", outliers},
         {"residual forests", residuals},
         {"bands narrower than the forest's", narrow_bands},
@@ -204,6 +205,7 @@ struct Workshop {
   explicit Workshop(const Forest& forest) : outliner(forest), builder(forest) {}
   Outliner outliner;
   Outline outline, inner[2];
+  Allowed before;  // a box that later ones are made from; none at first
   ResidualBuilder builder;
 };
 

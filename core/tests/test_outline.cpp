@@ -45,7 +45,7 @@ void check_outline(const Case& c, const Outline& outline, const Box& box, const 
   Outliner outliner(c.forest);
   Outline fresh;
   outliner.follow(fresh, box);
-  CHECK(std::all_of(fresh.walked.begin(), fresh.walked.end(), [&](std::uint64_t when) { return when == fresh.now; }),
+  CHECK(std::all_of(fresh.changed.begin(), fresh.changed.end(), [&](std::uint64_t when) { return when == fresh.now; }),
         "a fresh outline walks every tree");
   for (std::size_t t = 0; t < c.forest.roots.size(); ++t) check_tree(c, outline, t, fresh, inside);
   if (outline.decided.empty()) return;  // not that of a whole query
@@ -53,9 +53,12 @@ void check_outline(const Case& c, const Outline& outline, const Box& box, const 
     Word votes = 0;
     for (const std::size_t x : inside)
       votes |= Word{1} << c.forest.leaf_class[c.forest.leaf(c.forest.roots[t], c.points[x])];
-    CHECK(outline.votes[t] == votes, "the votes of a tree are those of its points");
+    CHECK(outline.votes[outline.state[t]] == votes, "the votes of a tree are those of its points");
   }
-  CHECK(outline.open == fresh.open, "the features of its forks are known");
+  const std::size_t n_words = fresh.open.size() / fresh.own.size();
+  for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
+    CHECK(std::equal(fresh.trees[t].features, fresh.trees[t].features + n_words, outline.trees[t].features),
+          "the features of its forks are known");
   ++counts.outlines;
 }
 

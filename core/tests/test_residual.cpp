@@ -115,7 +115,9 @@ Residual residual_of(const Case& c, const Box& box, Pair pair) {
 }
 
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
-  contest.allowed = changed(random, c, contest.allowed);
+  // As in a search for an explanation, a change is undone or built upon.
+  if (workshop.outline.now % 2 == 0) workshop.before = contest.allowed;
+  contest.allowed = changed(random, c, workshop.before);
   contest.pair = random_pair(random, c);
   const Flags restricted = restricted_of(c, contest.allowed);
   Flags used(restricted.size(), 0);
@@ -123,6 +125,9 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
   workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
   workshop.outliner.mark(workshop.outline, restricted, used);
   check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
+  for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
+    counts.trees_put_back += workshop.outline.now > 1 && workshop.outline.changed[t] == workshop.outline.now &&
+                             workshop.outline.state[t] == workshop.outline.base_state[t];
   const Outline* outline = &workshop.outline;
   for (Outline& inner : workshop.inner) {
     if (random.chance(50)) break;

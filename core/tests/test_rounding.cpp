@@ -13,7 +13,11 @@ void check_rounding(Random& random, const Case& c) {
     if (!c.forest.are_rivals(pair.winner, pair.loser)) continue;
     const Flags restricted = restricted_of(c, allowed);
     Flags used(restricted.size(), 0);
-    const std::int64_t band = band_in(c.forest, box, pair, restricted, used);
+    Outliner outliner(c.forest);
+    Outline outline;
+    outliner.follow(outline, box);
+    outliner.mark(outline, restricted, used);
+    const std::int64_t band = band_in(c.forest, outline, pair);
     CHECK(band <= c.model.band, "a band of a box is not wider than that of the forest");
     counts.narrow_bands += band < c.model.band;
     CHECK(is_subset(used, restricted), "only restrictions can be used");
