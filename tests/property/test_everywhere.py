@@ -120,6 +120,20 @@ def test_monotone_is_what_all_pairs_of_inputs_say():
                 assert falls > 0
 
 
+def test_the_table_of_all_features_says_what_single_questions_do():
+    for world in worlds(420):
+        names = world.explainer.space.names
+        table = world.explainer.monotone(of=of(world))
+        readable(table)
+        for increasing, found in ((True, table.rising), (False, table.falling)):
+            for one in found:
+                alone = world.explainer.monotone(names.index(one.feature), increasing=increasing, of=of(world))
+                assert (one.holds, one.violation, one.bound) == (alone.holds, alone.violation, alone.bound)
+                assert one.largest == (one.holds is not True)
+        late = world.explainer.monotone(of=of(world), timeout=0)
+        assert all(one.holds is None or alone.holds for one, alone in zip(late.rising, table.rising, strict=True))
+
+
 def test_the_effect_is_the_largest_difference_of_two_inputs():
     for world in worlds(500):
         _, totals, own = scored(world)

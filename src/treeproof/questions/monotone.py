@@ -230,7 +230,7 @@ def all_monotone(
     asked = [(f, increasing) for f in chosen for increasing in (True, False)]
     found = {one: _decide(part, score, *one, largest=False) for one in asked}
     for one in asked:  # the largest steps when it is known of all features whether there are any
-        if found[one].holds is False:
+        if not found[one].holds:
             better = _decide(part, score, *one)
             found[one] = better if better.violation >= found[one].violation else found[one]
     rising, falling = ([found[f, increasing] for f in chosen] for increasing in (True, False))

@@ -16,7 +16,7 @@ import numpy as np
 
 from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Entailed, Refuted
+from treeproof.query.oracle import Answer, Entailed, Refuted, expired
 from treeproof.query.sums import Integers, SumForest
 from treeproof.query.twins import Trees, Twins
 from treeproof.space.domains import Cells, Domain
@@ -65,31 +65,44 @@ def falls(
     ordered = [cell for cell in sorted(domains[feature]) if cell != missing]
     constrained = any(f == feature for clause in cells.clauses for f, _ in clause)
     pairs = combinations(ordered, 2) if constrained else pairwise(ordered)
-    steps = [_Step(twins, numbers, before, after, domains) for before, after in pairs]
-    steps = [step for step in steps if step.most > 0]
-    if not steps:
-        return Steps(None, 0, True, frozenset())
+    any_step = _spread(cells, numbers)
+    by_tree, clauses, steps = True, set[int](), list[_Step]()
+    for before, after in pairs:
+        if expired(deadline):
+            return Steps(None, any_step, False, frozenset())
+        step = _Step(twins, numbers, before, after, domains)
+        if step.most <= 0:
+            continue
+        by_tree = False
+        if not largest:
+            answer = step.ask(1, near, deadline)
+            if isinstance(answer, Refuted):
+                return Steps(step.fall(answer.witness), any_step, False, frozenset())
+            if isinstance(answer, Entailed):
+                clauses |= {c for c in answer.clauses if c < len(cells.clauses)}
+                continue
+        steps.append(step)
     best: Fall | None = None
     open_: list[int] = []
-    clauses: set[int] = set()
     for step in sorted(steps, key=lambda step: -step.most):  # the largest possible fall first: it may settle others
-        if best is not None and not largest:
-            open_.append(step.most)
-            break
         while step.most > (best.size if best else 0):
             answer = step.ask((best.size if best else 0) + 1, near, deadline)
             if isinstance(answer, Refuted):
                 best = step.fall(answer.witness)
-                if not largest:
-                    open_.append(step.most)
-                    break
             elif isinstance(answer, Entailed):
                 clauses |= {c for c in answer.clauses if c < len(cells.clauses)}
                 break
             else:
                 open_.append(step.most)
                 break
-    return Steps(best, max([best.size if best else 0, *open_]), False, frozenset(clauses))
+    return Steps(best, max([best.size if best else 0, *open_]), by_tree, frozenset(clauses))
+
+
+def _spread(cells: CellForest, numbers: Integers) -> int:
+    """Return how far apart any two sums are at most."""
+    roots = cells.source.roots
+    most, least = np.maximum.reduceat(numbers, roots), np.minimum.reduceat(numbers, roots)
+    return sum(most.tolist()) - sum(least.tolist())
 
 
 class _Step:

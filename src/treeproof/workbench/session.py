@@ -582,8 +582,9 @@ class Session:
                     enough.remove(f)
         listed = ", ".join(names[f] for f in enough)
         text = (
-            f"Taken over from the second row, {listed} turn {classes[labels[0]]} into {classes[labels[1]]}: "
-            "the model's own prediction for that mixture. None of them can be left out."
+            f"Taken over from the second row, {listed} {'turns' if len(enough) == 1 else 'turn'} {classes[labels[0]]} "
+            f"into {classes[labels[1]]}: the model's own prediction for that mixture. "
+            f"{'It' if len(enough) == 1 else 'None of them'} can{'not' if len(enough) == 1 else ''} be left out."
         )
         return {"differ": differ, "enough": enough, "sentences": [{"role": "note", "text": text}]}
 
