@@ -100,6 +100,10 @@ def test_label_and_proof_follow_a_value_that_is_dragged(visit, iris_url, flowers
     heading(page, "setosa")
     page.mouse.up()
     page.wait_for_url(re.compile("set=3:"))
+    seen = ""
+    while seen != page.url:  # until it has the value where the mouse was let go, not one on the way there
+        seen = page.url
+        page.wait_for_timeout(300)
     value = float(re.search(r"set=3:([\d.]+)", page.url)[1])
     row = X.iloc[[ROW]].copy()
     row["petal width (cm)"] = value

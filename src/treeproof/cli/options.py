@@ -34,6 +34,7 @@ from treeproof.space.features import NumericKind
 MODEL_HELP = "saved model: .json, .skops, XGBoost .json or .ubj, LightGBM .txt, or a trusted .pkl / .joblib"
 MOST_NAMED = 30  # columns in a line
 TIMEOUT = 60.0  # seconds for each row, unless others are given
+JOBS_HELP = "number of workers; -1: one per core (default: 1)"
 DATA_HELP = "CSV file with a header that names the model's columns; may be .gz, or - for standard input"
 
 
@@ -273,7 +274,7 @@ def add_search(
             "for the row (shorter explanations, more time), or by column",
         )
     if jobs:
-        search.add_argument("--jobs", type=int, metavar="N", help="number of threads; -1: one per core (default: 1)")
+        search.add_argument("--jobs", type=int, metavar="N", help=JOBS_HELP)
     search.add_argument(
         "--oracle", choices=list(ORACLES), default="native", help="proof backend (default: %(default)s)"
     )

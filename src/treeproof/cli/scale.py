@@ -24,7 +24,7 @@ from typing import Any
 
 import treeproof
 from treeproof.cli import codes
-from treeproof.cli.options import check_order, count, make_explainer, target_of
+from treeproof.cli.options import JOBS_HELP, check_order, count, make_explainer, target_of
 from treeproof.cli.output import FORMATS, make_folder
 from treeproof.cli.parts import CsvInput, ParquetInput, Part, is_parquet, open_input
 from treeproof.cli.terminal import complain, say, shows_progress, waiting
@@ -48,7 +48,7 @@ _LOG_EVERY = 10.0  # seconds between lines in a pipe
 
 def add_arguments(search: Any, rows: Any) -> None:
     """Declare the options of a run over a whole table."""
-    search.add_argument("--jobs", type=int, metavar="N", help="with --out DIR: workers; -1: one per core (default: 1)")
+    search.add_argument("--jobs", type=int, metavar="N", help=JOBS_HELP)
     search.add_argument(
         "--backend",
         choices=["threads", "loky", "dask"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,7 +64,7 @@ class Column:
     integer: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.categories, str):
+        if isinstance(self.categories, str) or not (self.categories is None or isinstance(self.categories, Iterable)):
             raise InputError(f"Column {self.name!r} needs a list of categories. Got {self.categories!r}.")
         if self.categories is not None:
             plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.categories)

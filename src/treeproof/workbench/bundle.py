@@ -29,7 +29,7 @@ _OTHER = re.compile(r"(?:^\s*|(?<=[;}]))(?:import\b(?!\s*\()|export\b)", re.MULT
 def bundle(*entries: str) -> str:
     """Return one script in which each name that an entry exports is a constant of that name.
 
-    >>> "const mount" in bundle("mount.js")
+    >>> "const { mount }" in bundle("mount.js")
     True
     """
     order: dict[str, str] = {}

@@ -240,6 +240,8 @@ def test_rows_are_chosen_as_elsewhere_and_too_many_are_refused_at_once(heart, ca
         "accepted": 4,
         "rejected": 0,
         "late": [],
+        "about": [],
+        "open": [],
         "failed": [],
     }
     code, out, err = run(capsys, "report", "m.json", "d.csv", "--all", "--limit", "4", "--out", "big.html")
