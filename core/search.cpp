@@ -227,7 +227,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
 bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
-  const std::int64_t exact_target = this->exact_target(pair);
+  const std::int64_t wide_target = target, exact_target = this->exact_target(pair);
   const int most = depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
   const int soon = depth == 0 ? kSoonAtRoot : kSoon;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -247,7 +247,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       return false;
     }
     const std::int64_t bound = lagrangian.evaluate();
-    bool closed = lagrangian.closes(target, exact_target);
+    bool closed = lagrangian.closes(wide_target, exact_target);
     if (!closed && bound < exact_target) {
       narrow(bound);
       closed = lagrangian.closes(target, exact_target);

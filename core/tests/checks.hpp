@@ -278,6 +278,7 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
 void check_search(Random& random, const Case& c, Searcher& reused);
 void regression_core_of_named_values();
 void regression_aim_where_leaves_need_the_band();
+void regression_closed_by_a_narrow_band_later();
 void check_a_witness_ends_the_search();
 
 // test_clauses.cpp

@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   regression_core_of_named_values();
   regression_aim_where_leaves_need_the_band();
+  regression_closed_by_a_narrow_band_later();
   regression_gain_of_the_next_feature();
   regression_target_beyond_all_scores(1);
   regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided

@@ -61,16 +61,18 @@ class Record {
               "a part said to be closed by prices is closed by them");
         break;
       }
-      case Recorder::kEvaluated:
-        for (const std::size_t x : c_.inside(allowed)) {
+      case Recorder::kEvaluated: {
+        const std::vector<std::size_t> inside = c_.inside(allowed);  // once: it may be the whole space
+        for (const std::size_t x : inside) {
           CHECK(!violates(claim_, c_.labels[x]), "a part that was evaluated keeps the claim");
           for (std::size_t t = 0; t < c_.leaves[x].size(); ++t) {
-            const TwinNode &leaf = *c_.leaves[x][t], &first = *c_.leaves[c_.inside(allowed)[0]][t];
+            const TwinNode &leaf = *c_.leaves[x][t], &first = *c_.leaves[inside[0]][t];
             CHECK(c_.model.band > 0 ? leaf.values == first.values : leaf.scores == first.scores,
                   "every tree has one value left in a part that was evaluated");
           }
         }
         break;
+      }
       case Recorder::kBroken: {
         const Clause& clause = forest_.clauses.at(next());
         for (const std::size_t x : c_.inside(allowed))
@@ -152,9 +154,10 @@ class Record {
   // In the scores themselves, each tree by itself.
   bool loses_by_sums(const Allowed& allowed, Pair pair) const {
     std::int64_t most = 0;
+    const std::vector<std::size_t> inside = c_.inside(allowed);
     for (std::size_t t = 0; t < c_.model.trees.size(); ++t) {
       std::int64_t of_tree = std::numeric_limits<std::int64_t>::min();
-      for (const std::size_t x : c_.inside(allowed)) {
+      for (const std::size_t x : inside) {
         const TwinNode& leaf = *c_.leaves[x][t];
         of_tree = std::max(of_tree, leaf.scores[pair.winner] - leaf.scores[pair.loser]);
       }

@@ -113,4 +113,35 @@ void regression_aim_where_leaves_need_the_band() {
   CHECK(outcome.status == Status::entailed && outcome.boxes == 1, "prices settle the contradiction without a split");
 }
 
+// Prices took the bound below the exact target in one step, which narrowed the band, and closed the box by the narrower
+// one in a later step: then the proof was not said to rest on it. As in the forest above, but sums begin so far off
+// that the model's own additions matter.
+void regression_closed_by_a_narrow_band_later() {
+  for (const int lead : {20, 24, 28, 32, 36, 40, 44, 48}) {
+    Model model;
+    model.vote = Vote::sum;
+    model.n_classes = 2;
+    model.n_cells = {2, 2, 2};
+    model.ordered = {1, 1, 1};
+    model.band = 1 << 20;
+    model.exponent = 20;
+    model.sums.single = true;
+    model.sums.start = {1 << 17, 1 << 17};
+    model.trees = {constant(1, 2)};
+    for (const int f : {0, 1, 2})
+      for (const int vote : {0, 1}) model.trees.push_back(stump(f, {true, false}, vote, 1 - vote));
+    for (Tree& tree : model.trees)
+      for (TwinNode& node : tree) {
+        node.exact = false;
+        for (double& value : node.values) value *= tree.size() > 1 ? 8 / 64.0 : lead / 64.0;
+        for (std::size_t k = 0; k < 2; ++k) node.scores[k] = static_cast<std::int64_t>(node.values[k] * (1 << 20));
+      }
+    const Case c(std::move(model));
+    const Claim claim{ClaimKind::stays, 1};
+    const Outcome outcome = Searcher(c.forest).decide(Box::full(c.forest), claim, {0, 0, 0}, never_stop);
+    CHECK(outcome.boxes == 1, "prices settle the contradiction without a split");
+    check_outcome(c, c.full(), claim, outcome);
+  }
+}
+
 }  // namespace treeproof::testing
