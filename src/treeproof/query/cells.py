@@ -96,6 +96,11 @@ class CellForest:
         """The whole domain of each feature."""
         return tuple(self.only(f, range(n)) for f, n in enumerate(self.n_cells))
 
+    @cached_property
+    def tested(self) -> list[int]:
+        """The features of splits, in ascending order."""
+        return np.flatnonzero(np.bincount(self.feature[self.feature >= 0])).tolist()
+
     def only(self, feature: int, cells: Iterable[int]) -> Domain:
         """Return the domain of `feature` with just these cells; where they have an order, without holes."""
         chosen = sorted(cells)
