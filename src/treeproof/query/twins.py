@@ -138,6 +138,7 @@ class Trees:
         allowed = {f: sum(1 << cell for cell in domain) for f, domain in (within or {}).items()}
         for tree in trees:
             root = int(self._cells.source.roots[tree])
+            _be_on_time(self._deadline)
             found = _Overlay(self._twins, numbers, allowed, deadline=self._deadline).of(root, root)
             if found is None:
                 self.add([tree], {k: numbers}, second=True)
@@ -221,7 +222,7 @@ class _Overlay:
         cells = twins.cells
         self._feature, self._cut, self._left, self._right = cells.source_lists
         self._cells, self._copies, self._numbers, self._allowed = cells, twins.copies, numbers, allowed
-        self._most, self._deadline = most, deadline
+        self._most, self._deadline, self._n_grown = most, deadline, 0
         self._masks: dict[int, int] = {}
         self._rows: list[list[int]] = []
         self._touched: dict[int, bool] = {}
@@ -259,6 +260,9 @@ class _Overlay:
 
     def _grow(self, one: int, other: int) -> int:
         """Append the overlay of the subtree `one` of the first copy and `other` of the second; return its index."""
+        self._n_grown += 1
+        if self._n_grown % _NODES_PER_LOOK == 0:
+            _be_on_time(self._deadline)
         if one == other and not self._tests(one):
             return self._leaf(0)
         one, other = self._descend(one, False), self._descend(other, True)
@@ -273,8 +277,6 @@ class _Overlay:
         feature = original if first else self._copies.get(original, original)
         if len(self._rows) >= self._most:
             raise _TooLargeError
-        if len(self._rows) % _NODES_PER_LOOK == 0:
-            _be_on_time(self._deadline)
         at = len(self._rows)
         self._rows.append([feature, cut, 0, 0, 0])
         before, left = self._mask(feature, original), self._cells.left_mask(original, cut)

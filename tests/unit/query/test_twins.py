@@ -52,3 +52,14 @@ def test_collecting_trees_ends_at_the_deadline():
     ):
         with pytest.raises(TimeoutError):
             add()
+
+
+def test_the_clock_is_looked_at_within_a_tree(monkeypatch):
+    cells = next(cells for cells in cell_forests(20, seed=9, n_columns=4) if (cells.feature == 2).sum() > 1)
+    twins = Twins(cells, (2,))
+    looks = iter([False, False, True])  # at the tree, at its first node, at the next one
+    monkeypatch.setattr(module, "_NODES_PER_LOOK", 1)
+    monkeypatch.setattr(module, "expired", lambda deadline: next(looks))
+    with pytest.raises(TimeoutError):
+        Trees(cells, 1, twins).add_difference(twins.touched.tolist(), 0, np.arange(len(cells.feature)))
+    assert not list(looks)
