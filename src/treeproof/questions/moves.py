@@ -120,9 +120,9 @@ class Moves:
         for f, (domain, own) in enumerate(zip(self.free, self.instance.point, strict=True)):
             feature = self.context.space.features[f]
             if isinstance(feature, NumericFeature) and own != feature.missing_cell:
-                # The next number on either side may be behind the cell of missing values.
                 missing = () if feature.missing_cell is None else (feature.missing_cell,)
-                cells = {cell for cell in (*range(own - 2, own + 3), *missing) if cell in domain}
+                step = 2 if missing else 1  # the next number on either side may be behind the cell of missing values
+                cells = {cell for cell in (*range(own - step, own + step + 1), *missing) if cell in domain}
             else:  # all are equally far
                 cells = {own, *itertools.islice((cell for cell in domain if cell != own), 1)}
             near.append(frozenset(cells))
