@@ -16,6 +16,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -70,11 +71,17 @@ class Moves:
     def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
         """Return the closest row in these cells within the limits, and how its limited numbers are written.
 
-        A feature in its own cell keeps its value.
+        A feature in its own cell keeps its value. Rows are remembered: a witness is shown, and measured twice.
         """
-        own, space = self.instance.point, self.context.space
-        limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
-        return Region(space, limits).row(point, near=self.instance.row)
+        if point not in self._rows:
+            own, space = self.instance.point, self.context.space
+            limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
+            self._rows[point] = Region(space, limits).row(point, near=self.instance.row)
+        return self._rows[point]
+
+    @cached_property
+    def _rows(self) -> dict[Cells, tuple[Rows, dict[int, float]]]:
+        return {}
 
     def costs(
         self, features: Iterable[int], *, stay: bool, deadline: float | None = None
