@@ -49,9 +49,10 @@ class AnchorTabularExplainer:
 SETTINGS = {"n_estimators": 7, "max_depth": 3, "random_state": 5}
 
 
-@pytest.fixture
-def job(tmp_path):
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
     """A job, and an installed package anchor-exp."""
+    tmp_path = tmp_path_factory.mktemp("job")
     (tmp_path / "anchor").mkdir()
     (tmp_path / "anchor" / "__init__.py").touch()
     (tmp_path / "anchor" / "anchor_tabular.py").write_text(ANCHOR)
@@ -81,11 +82,17 @@ def run(job, values=(), *options, peer="anchor", path=None):
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_first_line_tells_which_forest_was_explained(job):
-    code, (line,) = run(job)
+@pytest.fixture(scope="module")
+def ran(job):
+    """One run in which everything happens; its exit code, its first line and the others."""
+    code, (first, *lines) = run(job, [0, 1, 2, 3, 4, 5, 0], "--limit", "3")
+    return code, first, lines
+
+
+def test_the_first_line_tells_which_forest_was_explained(job, ran):
+    _, line, _ = ran
     arrays = np.load(job)
     forest = RandomForestClassifier(**SETTINGS).fit(arrays["X_train"], arrays["y_train"])
-    assert code == 0
     assert (line["peer"], line["version"]) == ("anchor", "0.9")
     assert {"python", "numpy", "scikit-learn", "anchor-exp", "lime"} == set(line["versions"])
     assert line["nodes"] == sum(tree.tree_.node_count for tree in forest.estimators_)
@@ -94,29 +101,23 @@ def test_the_first_line_tells_which_forest_was_explained(job):
     assert line["digest"] != worker.digest(other)
 
 
-def test_features_are_distinct_and_sorted_and_noise_is_kept_out(job):
-    _, (_, *lines) = run(job, [0, 0])
-    assert [(line["instance"], line["method"]) for line in lines] == [(0, "anchor"), (1, "anchor")]
-    assert all((line["features"], line["label"]) == ([1, 3], 1) for line in lines)
+def test_features_are_distinct_and_sorted_and_noise_is_kept_out(ran):
+    _, _, lines = ran
+    assert [(line["instance"], line["method"]) for line in lines] == [(i, "anchor") for i in range(7)]
+    assert all((lines[i]["features"], lines[i]["label"]) == ([1, 3], 1) for i in (0, 5, 6))
 
 
-def test_failures_and_time_limits_cost_one_line_each(job):
-    code, (_, *lines) = run(job, [1, 2, 3, 4, 0], "--limit", "3")
+def test_failures_and_time_limits_cost_one_line_each(ran):
+    code, _, lines = ran
     assert code == 0
-    assert [line.get("error") for line in lines] == [
-        "ValueError: two lines",
-        "SystemExit: 1",
-        "the process ended with status -11",
-        None,
-        None,
-    ]
-    assert [line.get("timeout", False) for line in lines] == [False, False, False, True, False]
-    assert 3 <= lines[3]["wall"] < 60
-    assert lines[4]["features"] == [1, 3]
+    errors = [None, "ValueError: two lines", "SystemExit: 1", "the process ended with status -11", None, None, None]
+    assert [line.get("error") for line in lines] == errors
+    assert [line.get("timeout", False) for line in lines] == [i == 4 for i in range(7)]
+    assert 3 <= lines[4]["wall"] < 60
 
 
-def test_seconds_are_those_of_one_explanation(job):
-    _, (_, slow, quick) = run(job, [5, 0])
+def test_seconds_are_those_of_one_explanation(ran):
+    _, _, (*_, slow, quick) = ran
     assert slow["seconds"] >= 0.3
     assert quick["seconds"] < 0.3
 
