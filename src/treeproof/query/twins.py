@@ -22,7 +22,7 @@ from treeproof.space.domains import Cells, Clause, Domain
 
 # Nodes of one overlay at most; a tree whose overlay is larger is put beside its copy instead, with a weaker bound.
 _LARGEST_OVERLAY = 20_000
-_NODES_PER_LOOK = 256  # at the clock
+_NODES_PER_LOOK = 32  # at the clock
 
 
 @dataclass(frozen=True, eq=False)

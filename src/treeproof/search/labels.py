@@ -103,6 +103,8 @@ def copies_differ(
     touched = twins.touched.tolist()
     if not touched:
         return Disagreement("same")
+    if expired(deadline):
+        return Disagreement("unknown")
 
     def labels_at(point: Cells) -> tuple[int, int]:
         first, second = twins.pair(point)
