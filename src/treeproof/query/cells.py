@@ -147,7 +147,7 @@ class CellForest:
 
     def leaves(self, point: Sequence[int]) -> list[int]:
         """Return the leaf that `point` reaches in each tree."""
-        feature, cut, left, right = self.source_lists
+        feature, cut, left, right = self.source_views
         reached = []
         for node in self.source.roots.tolist():
             while (f := feature[node]) != LEAF:
@@ -157,10 +157,10 @@ class CellForest:
             reached.append(node)
         return reached
 
-    @cached_property
-    def source_lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Features, cuts and children as lists, which Python walks several times faster than arrays."""
-        return self.feature.tolist(), self.cut.tolist(), self.source.left.tolist(), self.source.right.tolist()
+    @property
+    def source_views(self) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+        """Features, cuts and children as views, which Python walks faster than arrays, and has at once."""
+        return self.feature.data, self.cut.data, self.source.left.data, self.source.right.data
 
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""

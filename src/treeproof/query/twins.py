@@ -220,7 +220,7 @@ class _Overlay:
         deadline: float | None = None,
     ) -> None:
         cells = twins.cells
-        self._feature, self._cut, self._left, self._right = cells.source_lists
+        self._feature, self._cut, self._left, self._right = cells.source_views
         self._cells, self._copies, self._numbers, self._allowed = cells, twins.copies, numbers, allowed
         self._most, self._deadline, self._n_grown = most, deadline, 0
         self._masks: dict[int, int] = {}
