@@ -11,18 +11,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from treeproof.oracles.native import CoreForest
-from treeproof.query.oracle import Answer, Never, Query
+from treeproof.query.oracle import Answer, Never, Query, seconds_left
 from treeproof.query.sums import LARGEST, SumForest
 from treeproof.space.domains import Cells, Domain
 
 # What every sum reaches: it asks nothing.
 NOTHING = -(2 ** (LARGEST + 1))
+_NODES_PER_SECOND = 2e7  # that the core takes in, roughly
 
 
 class SumOracle(CoreForest):
     """Finds points at which every sum reaches a number of its own, or proves that there is none.
 
-    It remembers prices from one question to the next, so it is for one thread.
+    It remembers prices from one question to the next, so it is for one thread. TimeoutError if the deadline has passed,
+    or comes before a forest of that size is in the core's memory.
 
     Examples
     --------
@@ -39,7 +41,9 @@ class SumOracle(CoreForest):
 
     _forest: SumForest
 
-    def __init__(self, forest: SumForest) -> None:
+    def __init__(self, forest: SumForest, deadline: float | None = None) -> None:
+        if seconds_left(deadline) <= len(forest.feature) / _NODES_PER_SECOND:
+            raise TimeoutError
         self._n = forest.numbers.shape[1]
         scores = np.zeros((len(forest.feature), self._n + 1), dtype=np.int64)
         np.negative(forest.numbers, out=scores[:, 1:])

@@ -27,7 +27,7 @@ def gaining_regions(
     point in none of them, putting the target back to its cell of `point` lets no rival lose anything on the label, in
     any tree. None if there are more than `most` boxes.
     """
-    feature, cut, left, right = forest.source_lists
+    feature, cut, left, right = forest.source_views
     found: list[dict[int, int]] = []
 
     def has_target(node: int) -> bool:
@@ -70,7 +70,7 @@ def largest_gains(forest: CellForest, point: Cells, label: int) -> list[int]:
     All other features stay at the point; constraints between features are not looked at. A feature without another cell
     has the least integer.
     """
-    feature, cut, left, right = forest.source_lists
+    feature, cut, left, right = forest.source_views
     starts = np.concatenate([[0], np.cumsum(forest.n_cells)[:-1]]).tolist()
     begins: list[int] = []  # stretches of cells of one feature that reach another leaf than the point,
     ends: list[int] = []

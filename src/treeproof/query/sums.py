@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -140,8 +141,11 @@ class Score:
         return min(found, Fraction(self.ceiling)) if np.isfinite(self.ceiling) else found
 
 
+_SCORES: WeakKeyDictionary[Forest, dict[int | None, Score]] = WeakKeyDictionary()
+
+
 def score_of(forest: Forest, index: int | None = None) -> Score:
-    """Return the score of the class at this index; of a forest with one sum, that sum.
+    """Return the score of the class at this index; of a forest with one sum, that sum. It is remembered.
 
     >>> from treeproof.model.examples import heart_disease
     >>> forest, _ = heart_disease()
@@ -149,6 +153,13 @@ def score_of(forest: Forest, index: int | None = None) -> Score:
     >>> score.name, score.label, score.at_most(2)
     ('share of the votes', 'Yes', Fraction(...))
     """
+    known = _SCORES.setdefault(forest, {})
+    if index not in known:
+        known[index] = _score_of(forest, index)
+    return known[index]
+
+
+def _score_of(forest: Forest, index: int | None) -> Score:
     one = forest.decision.cuts is not None
     k = 0 if one or index is None else index
     label = None if one or index is None else forest.classes.tolist()[k]
@@ -204,18 +215,25 @@ def as_integers(values: FloatArray, roots: IntArray) -> tuple[Integers, Fraction
         exponent = LARGEST - (largest.numerator // largest.denominator).bit_length()
         while largest * Fraction(2) ** (exponent + 1) <= 2**LARGEST:
             exponent += 1
-    denominators = {value.as_integer_ratio()[1] for value in np.unique(values).tolist()}
-    exponent = min(exponent, max(denominators, default=1).bit_length() - 1)
+    exponent = min(exponent, _binary_places(values))
     return np.floor(np.ldexp(values, exponent)).astype(np.int64), Fraction(2) ** -exponent
+
+
+def _binary_places(values: FloatArray) -> int:
+    """Return how many binary digits behind the point make all of these numbers exact."""
+    fractions, exponents = np.frexp(values)
+    digits = np.ldexp(fractions, 53).astype(np.int64)  # whole, times a power of two
+    last = np.frexp((digits & -digits).astype(float))[1] - 1  # the place of the last digit that is not 0
+    return max(0, int(np.where(digits == 0, 0, 53 - exponents - last).max(initial=0)))
 
 
 def totals(forest: SumForest, point: Sequence[int]) -> list[int]:
     """Return the sums at a point, by a walk through all trees."""
-    feature, cut, left, right = (a.tolist() for a in (forest.feature, forest.cut, forest.left, forest.right))
     leaves = []
     for node in forest.roots.tolist():
-        while (f := feature[node]) != LEAF:
-            node = left[node] if sends_left(forest, f, cut[node], point[f]) else right[node]
+        while (f := int(forest.feature[node])) != LEAF:
+            left = sends_left(forest, f, int(forest.cut[node]), point[f])
+            node = int((forest.left if left else forest.right)[node])
         leaves.append(node)
     return [int(n) for n in forest.numbers[leaves].sum(axis=0)] if leaves else [0] * forest.numbers.shape[1]
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from treeproof.model.columns import LEAF, IntArray
 from treeproof.query.cells import CellForest
+from treeproof.query.oracle import expired
 from treeproof.query.sums import Integers, SumForest
 from treeproof.space.domains import Cells, Clause, Domain
 
 # Nodes of one overlay at most; a tree whose overlay is larger is put beside its copy instead, with a weaker bound.
 _LARGEST_OVERLAY = 20_000
+_NODES_PER_LOOK = 32  # at the clock
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class Twins:
         """Return domains of both copies: the same ones."""
         return (*domains, *(domains[f] for f in self.doubled))
 
-    @property
+    @cached_property
     def touched(self) -> IntArray:
         """The trees that test a doubled feature, by number."""
         tested = np.isin(self.cells.feature, self.doubled)
@@ -75,11 +78,27 @@ def tree_nodes(cells: CellForest, tree: int) -> slice:
     return slice(int(roots[tree]), int(roots[tree + 1]) if tree + 1 < len(roots) else len(cells.feature))
 
 
-class Trees:
-    """Trees that are collected, one after the other, with the numbers of each sum at their leaves."""
+def spread(cells: CellForest, numbers: Integers, trees: IntArray | None = None) -> int:
+    """Return how far apart any two sums of numbers at leaves are at most, over some trees or all."""
+    leaf, roots = cells.feature == LEAF, cells.source.roots
+    ends = np.iinfo(np.int64)
+    most = np.maximum.reduceat(np.where(leaf, numbers, ends.min), roots)
+    least = np.minimum.reduceat(np.where(leaf, numbers, ends.max), roots)
+    chosen = slice(None) if trees is None else trees
+    return sum(most[chosen].tolist()) - sum(least[chosen].tolist())
 
-    def __init__(self, cells: CellForest, n_sums: int, twins: Twins | None = None) -> None:
+
+class Trees:
+    """Trees that are collected, one after the other, with the numbers of each sum at their leaves.
+
+    Adding one raises TimeoutError when the deadline has passed.
+    """
+
+    def __init__(
+        self, cells: CellForest, n_sums: int, twins: Twins | None = None, deadline: float | None = None
+    ) -> None:
         self._cells, self._n_sums, self._twins = cells, n_sums, twins or Twins(cells, ())
+        self._deadline = deadline
         self._roots: list[int] = []
         self._parts: list[tuple[IntArray, IntArray, IntArray, IntArray, Integers]] = []
         self._n = 0
@@ -99,6 +118,7 @@ class Trees:
         cells = cells or self._cells
         source = cells.source
         for tree in trees:
+            _be_on_time(self._deadline)
             nodes = tree_nodes(cells, tree)
             feature = cells.feature[nodes].copy()
             if second:
@@ -118,7 +138,8 @@ class Trees:
         allowed = {f: sum(1 << cell for cell in domain) for f, domain in (within or {}).items()}
         for tree in trees:
             root = int(self._cells.source.roots[tree])
-            found = _Overlay(self._twins, numbers, allowed).of(root, root)
+            _be_on_time(self._deadline)
+            found = _Overlay(self._twins, numbers, allowed, deadline=self._deadline).of(root, root)
             if found is None:
                 self.add([tree], {k: numbers}, second=True)
                 self.add([tree], {k: -numbers})
@@ -132,7 +153,8 @@ class Trees:
         """
         most = sum(len(joint.feature[tree_nodes(joint, tree)]) for tree in (one, other))
         roots = joint.source.roots
-        found = _Overlay(Twins(joint, ()), numbers, {}, most).of(int(roots[one]), int(roots[other]))
+        overlay = _Overlay(Twins(joint, ()), numbers, {}, most, self._deadline)
+        found = overlay.of(int(roots[one]), int(roots[other]))
         if found is not None:
             self._append_overlay(k, found)
         return found is not None
@@ -181,16 +203,26 @@ class _TooLargeError(Exception):
     pass
 
 
+def _be_on_time(deadline: float | None) -> None:
+    if expired(deadline):
+        raise TimeoutError
+
+
 class _Overlay:
     """The difference of a tree in two copies, or of two trees, as one tree: nodes in preorder."""
 
     def __init__(
-        self, twins: Twins, numbers: Integers, allowed: Mapping[int, int], most: int = _LARGEST_OVERLAY
+        self,
+        twins: Twins,
+        numbers: Integers,
+        allowed: Mapping[int, int],
+        most: int = _LARGEST_OVERLAY,
+        deadline: float | None = None,
     ) -> None:
         cells = twins.cells
-        self._feature, self._cut, self._left, self._right = cells.source_lists
+        self._feature, self._cut, self._left, self._right = cells.source_views
         self._cells, self._copies, self._numbers, self._allowed = cells, twins.copies, numbers, allowed
-        self._most = most
+        self._most, self._deadline, self._n_grown = most, deadline, 0
         self._masks: dict[int, int] = {}
         self._rows: list[list[int]] = []
         self._touched: dict[int, bool] = {}
@@ -228,6 +260,9 @@ class _Overlay:
 
     def _grow(self, one: int, other: int) -> int:
         """Append the overlay of the subtree `one` of the first copy and `other` of the second; return its index."""
+        self._n_grown += 1
+        if self._n_grown % _NODES_PER_LOOK == 0:
+            _be_on_time(self._deadline)
         if one == other and not self._tests(one):
             return self._leaf(0)
         one, other = self._descend(one, False), self._descend(other, True)

@@ -16,7 +16,6 @@ from treeproof.model.columns import Label, Rows
 from treeproof.model.forest import Forest
 from treeproof.model.join import columns_of, join
 from treeproof.model.rows import as_rows
-from treeproof.oracles.sums import SumOracle
 from treeproof.proof.certificate import Certificate
 from treeproof.proof.pairs import certify_gap, certify_identical, certify_same
 from treeproof.query.cells import CellForest, discretise
@@ -303,7 +302,7 @@ class _Both:
         for sign in (1, -1):
             forest = self._difference([sign * n for n in numbers])
             limit = self.deadline if sign < 0 else sooner(self.deadline)  # half of the time for each direction
-            found = largest(SumOracle(forest), self.part.domains, self.part.near, limit)
+            found = largest(forest, self.part.domains, self.part.near, limit)
             if found.point is None or found.bound is None:
                 return None
             exact, clauses = exact and found.exact, clauses | found.clauses

@@ -12,15 +12,14 @@ import numpy as np
 
 from treeproof.errors import InputError, UnsupportedQueryError
 from treeproof.model.columns import Label
-from treeproof.oracles.sums import SumOracle
 from treeproof.proof.certificate import Certificate
 from treeproof.proof.pairs import certify_independent, certify_pair
 from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.sums import Score
-from treeproof.query.twins import Trees, Twins
+from treeproof.query.twins import Trees, Twins, spread
 from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
 from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
-from treeproof.search.extremes import largest
+from treeproof.search.extremes import Extreme, largest
 from treeproof.search.labels import Disagreement, copies_differ
 from treeproof.space.domains import Cells
 from treeproof.space.wording import show_class, show_name
@@ -199,11 +198,7 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
     part, score = everywhere(context, where, timeout), score_for(context, of)
     chosen = _chosen(context, features)
     twins = Twins(context.cells, tuple(chosen))
-    trees = Trees(twins.cells, 1, twins)
-    trees.add_difference(twins.touched.tolist(), 0, score.numbers)
-    found = largest(
-        SumOracle(trees.forest()), twins.domains(part.domains), twins.joint(part.near), sooner(part.deadline)
-    )
+    found = _largest_change(part, twins, score)
     if found.bound is None:
         raise InputError(f"No input satisfies the conditions{part.under} together with the constraints.")
     if found.point is None:
@@ -229,6 +224,18 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
         context.constraints(own),
         _certify=partial(_certify, part, score, chosen, found.bound),
     )
+
+
+def _largest_change(part: Everywhere, twins: Twins, score: Score) -> Extreme:
+    """Return the largest change of the sum; without time to compare trees, what their leaves differ by at most."""
+    touched, limit = twins.touched, sooner(part.deadline)
+    trees = Trees(twins.cells, 1, twins, limit)
+    try:
+        trees.add_difference(touched.tolist(), 0, score.numbers)
+    except TimeoutError:
+        bound = spread(twins.cells, score.numbers, touched)
+        return Extreme(twins.joint(part.near), 0, bound) if part.allowed(part.near) else Extreme(None, None, bound)
+    return largest(trees.forest(), twins.domains(part.domains), twins.joint(part.near), limit)
 
 
 def _certify(part: Everywhere, score: Score, chosen: list[int], bound: int, timeout: float | None) -> Certificate:
@@ -279,8 +286,7 @@ def _closer(part: Everywhere, pair: tuple[Cells, Cells]) -> tuple[Cells, Cells]:
 
 
 def _shown(part: Everywhere, pair: tuple[Cells, Cells], chosen: list[int], score: Any) -> tuple[Input, Input]:
-    tested = set(part.context.cells.feature[part.context.cells.feature >= 0].tolist())
-    features = [*chosen, *sorted(tested - set(chosen))]
+    features = [*chosen, *(f for f in part.context.cells.tested if f not in chosen)]
     before, after = (part.shown(point, score, features) for point in pair)
     return before, after
 

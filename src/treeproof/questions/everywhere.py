@@ -139,7 +139,7 @@ class Everywhere:
         that conditions are about are given `exactly`, by column: what the model reads need not satisfy them.
         """
         space, floats = self.context.space, self.context.forest.floats
-        tested = self._tested if features is None else list(features)
+        tested = self.context.cells.tested if features is None else list(features)
         like = row if own else self._zero
         # Only where the model reads a number that is written otherwise.
         given = {c: v for c, v in (exactly or {}).items() if float(floats.shortest(float(row[c]))) != v}
@@ -154,10 +154,6 @@ class Everywhere:
     def instance(self, point: Cells) -> Instance:
         """Return that input as an instance, for a certificate."""
         return self.context.locate(self.row(point))
-
-    @cached_property
-    def _tested(self) -> list[int]:
-        return sorted(set(self.context.cells.feature[self.context.cells.feature >= 0].tolist()))
 
     @property
     def under(self) -> str:

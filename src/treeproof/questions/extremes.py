@@ -15,7 +15,6 @@ from treeproof.model.columns import Label
 from treeproof.model.floats import rounded_down
 from treeproof.model.scores import Link, single_score
 from treeproof.oracles.native import NativeOracle
-from treeproof.oracles.sums import SumOracle
 from treeproof.proof.certificate import Certificate, certify
 from treeproof.query.cells import discretise
 from treeproof.query.context import Context, deadline_after, sooner
@@ -138,10 +137,10 @@ def find_extremes(context: Context, of: Any, where: Any, link: Link | None, time
     score = score_for(context, of)
     found = {}
     for side, sign in (("highest", 1), ("lowest", -1)):
-        oracle = SumOracle(sum_forest(context.cells, sign * score.numbers[:, None]))
+        forest = sum_forest(context.cells, sign * score.numbers[:, None])
         # The first side may not use up the time of the second.
         limit = part.deadline if side == "lowest" else sooner(part.deadline)
-        found[side] = largest(oracle, part.domains, part.near, limit)
+        found[side] = largest(forest, part.domains, part.near, limit)
     for end in found.values():
         if end.bound is None:
             raise InputError(f"No input satisfies the conditions{part.under} together with the constraints.")

@@ -225,7 +225,7 @@ def all_monotone(
 ) -> Monotonicity:
     """Decide both directions of every ordered feature that the model tests."""
     part, score = everywhere(context, where, timeout), score_for(context, of)
-    tested = sorted(set(context.cells.feature[context.cells.feature >= 0].tolist()))
+    tested = context.cells.tested
     chosen = [f for f in tested if _is_ordered(context, f)]
     asked = [(f, increasing) for f in chosen for increasing in (True, False)]
     found = {one: _decide(part, score, *one, largest=False) for one in asked}

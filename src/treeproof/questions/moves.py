@@ -16,6 +16,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -70,11 +71,17 @@ class Moves:
     def row(self, point: Cells) -> tuple[Rows, dict[int, float]]:
         """Return the closest row in these cells within the limits, and how its limited numbers are written.
 
-        A feature in its own cell keeps its value.
+        A feature in its own cell keeps its value. Rows are remembered: a witness is shown, and measured twice.
         """
-        own, space = self.instance.point, self.context.space
-        limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
-        return Region(space, limits).row(point, near=self.instance.row)
+        if point not in self._rows:
+            own, space = self.instance.point, self.context.space
+            limits = [limit for f, limit in self.limits.items() if point[f] != own[f]]
+            self._rows[point] = Region(space, limits).row(point, near=self.instance.row)
+        return self._rows[point]
+
+    @cached_property
+    def _rows(self) -> dict[Cells, tuple[Rows, dict[int, float]]]:
+        return {}
 
     def costs(
         self, features: Iterable[int], *, stay: bool, deadline: float | None = None
@@ -120,9 +127,9 @@ class Moves:
         for f, (domain, own) in enumerate(zip(self.free, self.instance.point, strict=True)):
             feature = self.context.space.features[f]
             if isinstance(feature, NumericFeature) and own != feature.missing_cell:
-                # The next number on either side may be behind the cell of missing values.
                 missing = () if feature.missing_cell is None else (feature.missing_cell,)
-                cells = {cell for cell in (*range(own - 2, own + 3), *missing) if cell in domain}
+                step = 2 if missing else 1  # the next number on either side may be behind the cell of missing values
+                cells = {cell for cell in (*range(own - step, own + step + 1), *missing) if cell in domain}
             else:  # all are equally far
                 cells = {own, *itertools.islice((cell for cell in domain if cell != own), 1)}
             near.append(frozenset(cells))

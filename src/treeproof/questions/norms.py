@@ -97,9 +97,8 @@ class _Count(Norm):
     meaning = "the number of changed features"
 
     def costs(self, moves: Moves, deadline: float | None = None) -> tuple[CellCosts, Fraction]:
-        """Return 1 for every cell but the row's own."""
-        own = moves.instance.point
-        return {f: {cell: int(cell != own[f]) for cell in cells} for f, cells in enumerate(moves.free)}, Fraction(1)
+        """Return none: features are counted, whatever their cells."""
+        return {}, Fraction(1)
 
     def nearest(self, moves: Moves) -> Fraction | None:
         """Return 1, if a feature can change; InputError for a scale, which has no meaning here."""

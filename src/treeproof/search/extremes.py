@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from treeproof.oracles.sums import NOTHING, SumOracle
 from treeproof.query.oracle import Entailed, Refuted, expired
-from treeproof.query.sums import keeps
+from treeproof.query.sums import SumForest, keeps, totals
 from treeproof.space.domains import Cells, Domain
 
 # Of the time that is left: what one question may take while the bounds close in, and what the last one may, which asks
@@ -38,18 +38,26 @@ class Extreme:
 
 
 def largest(
-    oracle: SumOracle,
+    forest: SumForest,
     domains: Sequence[Domain],
     near: Cells,
     deadline: float | None,
     told: Callable[[Extreme], None] | None = None,
 ) -> Extreme:
-    """Return the largest value of the oracle's only sum over the domains, as closely as time allows.
+    """Return the largest value of a forest's only sum over the domains, as closely as time allows.
 
     Bisection finds witnesses and bounds while both are cheap; then every question is for anything better than the best
-    point, so that the last of them, if there is time, proves that there is none. `told` hears of every step.
+    point, so that the last of them, if there is time, proves that there is none. `told` hears of every step. Without
+    time for any question, the point is `near` and the bound what the largest leaves add up to.
     """
-    return _Climb(oracle, domains, near, deadline, told or (lambda _: None)).run()
+    inside = all(cell in domain for cell, domain in zip(near, domains, strict=True)) and keeps(forest.clauses, near)
+    bound = forest.largest[0]
+    first = Extreme(near, totals(forest, near)[0], bound) if inside else Extreme(None, None, bound)
+    try:
+        oracle = SumOracle(forest, deadline)
+    except TimeoutError:
+        return first
+    return _Climb(oracle, domains, near, deadline, told or (lambda _: None), first).run()
 
 
 class _Climb:
@@ -60,15 +68,13 @@ class _Climb:
         near: Cells,
         deadline: float | None,
         told: Callable[[Extreme], None],
+        first: Extreme,
     ) -> None:
         self.oracle, self.domains, self.deadline, self.told = oracle, domains, deadline, told
-        self.best = Extreme(None, None, oracle.forest.largest[0])
-        self.near = near
+        self.near, self.best = near, first
 
     def run(self) -> Extreme:
-        if self._is_inside(self.near):
-            self.best = Extreme(self.near, self.oracle.totals(self.near)[0], self.best.bound)
-        elif not self._ask(NOTHING, 1.0) or self.best.bound is None:
+        if self.best.point is None and (not self._ask(NOTHING, 1.0) or self.best.bound is None):
             return self.best
         first, share = self._gap(), 0.5
         while self._gap() > first // _CLOSE and share < 0.95:
@@ -81,10 +87,6 @@ class _Climb:
             if not self._ask(self._between(share), _LAST):
                 share = (1 + share) / 2
         return self.best
-
-    def _is_inside(self, point: Cells) -> bool:
-        inside = all(cell in domain for cell, domain in zip(point, self.domains, strict=True))
-        return inside and keeps(self.oracle.forest.clauses, point)
 
     def _gap(self) -> int:
         assert self.best.total is not None

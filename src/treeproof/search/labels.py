@@ -21,7 +21,7 @@ from treeproof.errors import InternalError
 from treeproof.model.columns import LEAF
 from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import CellForest
-from treeproof.query.oracle import Answer, Refuted, Unknown
+from treeproof.query.oracle import Answer, Refuted, Unknown, expired
 from treeproof.query.sums import LARGEST, Integers, SumForest
 from treeproof.query.twins import Trees, Twins, tree_nodes
 from treeproof.space.domains import Cells, Domain
@@ -64,27 +64,33 @@ def settle(
     labels_at: Callable[[Cells], tuple[int, int]],
     differ: Callable[[int, int], bool],
 ) -> Disagreement:
-    """Return whether some point reaches the conditions of a duel; `labels_at` evaluates both models there."""
+    """Return whether some point reaches the conditions of a duel; `labels_at` evaluates both models there.
+
+    A duel that raises TimeoutError is not settled, nor is any after it.
+    """
     ties = late = False
     clauses: set[int] = set()
-    for duel in duels:
-        oracle = SumOracle(duel.forest)
-        for sign in (-1, 1):  # first whatever rounding might let through, then what it cannot undo
-            least = [n + sign * b for n, b in zip(duel.least, duel.band, strict=True)]
-            answer: Answer = oracle.reach(least, domains, deadline, near)
-            if isinstance(answer, Refuted):
-                found = labels_at(answer.witness)
-                if differ(*found):
-                    return Disagreement("differ", answer.witness, found)
-                if sign > 0 or not any(duel.band):
-                    raise InternalError(f"Sums beyond all rounding must decide. Got {found}; please report this.")
-                continue
-            if isinstance(answer, Unknown):
-                late = True
-            else:
-                clauses |= answer.clauses
-                ties = ties or sign > 0
-            break
+    try:
+        for duel in duels:
+            oracle = SumOracle(duel.forest, deadline)
+            for sign in (-1, 1):  # first whatever rounding might let through, then what it cannot undo
+                least = [n + sign * b for n, b in zip(duel.least, duel.band, strict=True)]
+                answer: Answer = oracle.reach(least, domains, deadline, near)
+                if isinstance(answer, Refuted):
+                    found = labels_at(answer.witness)
+                    if differ(*found):
+                        return Disagreement("differ", answer.witness, found)
+                    if sign > 0 or not any(duel.band):
+                        raise InternalError(f"Sums beyond all rounding must decide. Got {found}; please report this.")
+                    continue
+                if isinstance(answer, Unknown):
+                    late = True
+                else:
+                    clauses |= answer.clauses
+                    ties = ties or sign > 0
+                break
+    except TimeoutError:
+        late = True
     status: Status = "unknown" if late else "ties" if ties else "same"
     return Disagreement(status, clauses=frozenset(clauses))
 
@@ -97,6 +103,8 @@ def copies_differ(
     touched = twins.touched.tolist()
     if not touched:
         return Disagreement("same")
+    if expired(deadline):
+        return Disagreement("unknown")
 
     def labels_at(point: Cells) -> tuple[int, int]:
         first, second = twins.pair(point)
@@ -105,7 +113,7 @@ def copies_differ(
     shift = _shift(cells)
     others = sorted(set(range(cells.n_trees)) - set(touched))
     duels = (
-        _duel_of_copies(twins, a, b, touched, others, shift)
+        _duel_of_copies(twins, a, b, touched, others, shift, deadline)
         for a, b in combinations(range(cells.n_classes), 2)  # the copies may change places
     )
     return settle(
@@ -113,12 +121,16 @@ def copies_differ(
     )
 
 
-def _duel_of_copies(twins: Twins, a: int, b: int, touched: list[int], others: list[int], shift: int) -> Duel:
+def _duel_of_copies(
+    twins: Twins, a: int, b: int, touched: list[int], others: list[int], shift: int, deadline: float | None
+) -> Duel:
     """Return the conditions that class a wins in the first copy and class b in the second."""
     cells = twins.cells
+    if expired(deadline):
+        raise TimeoutError
     one, two = _Side(cells, a, shift), _Side(cells, b, shift)
     n = len(one.rivals) + len(two.rivals)
-    trees = Trees(cells, n + 1, twins)
+    trees = Trees(cells, n + 1, twins, deadline)
     trees.add(others, one.leads(0) | two.leads(len(one.rivals)))
     trees.add(touched, one.leads(0))
     trees.add(touched, two.leads(len(one.rivals)), second=True)
@@ -160,7 +172,7 @@ def models_differ(
             first[n], second[n] = lead(old, a, back[b], shifts[0]), lead(new, b, same[a], shifts[1])
             both = np.append(-first[n], second[n])
             limits.append(_sum([limit(old, a, back[b], shifts[0]), limit(new, b, same[a], shifts[1])]))
-        trees = Trees(old, len(limits))
+        trees = Trees(old, len(limits), deadline=deadline)
         there = {k: _carried(numbers, new, old, shared) for k, numbers in second.items()}
         none = np.zeros(len(old.feature), dtype=np.int64)
         trees.add(shared, {k: first.get(k, none) + there.get(k, none) for k in {*first, *there}})
@@ -235,6 +247,6 @@ def limit(cells: CellForest, winner: int, loser: int, shift: int) -> tuple[int, 
 
 def _shift(cells: CellForest) -> int:
     """Return by how many bits leads must be shortened so that sums of two stay within what the engine takes."""
-    sizes = np.abs(cells.scores).max(axis=1, initial=0)
-    largest = 2 * int(np.maximum.reduceat(sizes, cells.source.roots).astype(object).sum())
+    sizes = np.maximum.reduceat(np.abs(cells.scores), cells.source.roots, axis=0).max(axis=1, initial=0)
+    largest = 2 * int(sizes.astype(object).sum())
     return max(0, largest.bit_length() - LARGEST)

@@ -18,7 +18,7 @@ from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Answer, Entailed, Refuted, expired
 from treeproof.query.sums import Integers, SumForest
-from treeproof.query.twins import Trees, Twins
+from treeproof.query.twins import Trees, Twins, spread
 from treeproof.space.domains import Cells, Domain
 
 
@@ -65,12 +65,13 @@ def falls(
     ordered = [cell for cell in sorted(domains[feature]) if cell != missing]
     constrained = any(f == feature for clause in cells.clauses for f, _ in clause)
     pairs = combinations(ordered, 2) if constrained else pairwise(ordered)
-    any_step = _spread(cells, numbers)
+    any_step = spread(cells, numbers)
     by_tree, clauses, steps = True, set[int](), list[_Step]()
     for before, after in pairs:
-        if expired(deadline):
+        try:
+            step = _Step(twins, numbers, before, after, domains, deadline)
+        except TimeoutError:
             return Steps(None, any_step, False, frozenset())
-        step = _Step(twins, numbers, before, after, domains)
         if step.most <= 0:
             continue
         by_tree = False
@@ -98,17 +99,20 @@ def falls(
     return Steps(best, max([best.size if best else 0, *open_]), by_tree, frozenset(clauses))
 
 
-def _spread(cells: CellForest, numbers: Integers) -> int:
-    """Return how far apart any two sums are at most."""
-    roots = cells.source.roots
-    most, least = np.maximum.reduceat(numbers, roots), np.minimum.reduceat(numbers, roots)
-    return sum(most.tolist()) - sum(least.tolist())
-
-
 class _Step:
     """One step, from a cell to a later one."""
 
-    def __init__(self, twins: Twins, numbers: Integers, before: int, after: int, domains: Sequence[Domain]) -> None:
+    def __init__(
+        self,
+        twins: Twins,
+        numbers: Integers,
+        before: int,
+        after: int,
+        domains: Sequence[Domain],
+        deadline: float | None,
+    ) -> None:
+        if expired(deadline):
+            raise TimeoutError
         self.twins, self.before, self.after = twins, before, after
         (feature,) = twins.doubled
         cells = twins.cells
@@ -118,7 +122,7 @@ class _Step:
         splits = np.flatnonzero(cells.feature == feature)
         between = [n for n in splits.tolist() if cells.goes_left(n, before) != cells.goes_left(n, after)]
         trees = np.unique(np.searchsorted(cells.source.roots, between, side="right") - 1)
-        grown = Trees(cells, 1, twins)
+        grown = Trees(cells, 1, twins, deadline)
         grown.add_difference(trees.tolist(), 0, -numbers, {feature: here, twins.copies[feature]: there})
         self.forest: SumForest = grown.forest()
         self.most = self.forest.largest[0]

@@ -86,8 +86,9 @@ class Space:
         """Return what `cells` does for each of many rows, column by column where that is possible."""
         if self._whole is None or np.isnan(rows).any():
             return map(self.cells, rows)
-        pairs = zip(self._whole, rows.T.astype(np.float64), strict=True)
-        return map(tuple, np.array([np.searchsorted(ends, column) for ends, column in pairs]).T.tolist())
+        ends = [feature.highs for feature in self.features if isinstance(feature, NumericFeature)]  # all of them
+        pairs = zip(ends, rows.T.astype(np.float64), strict=True)
+        return map(tuple, np.array([np.searchsorted(*pair) for pair in pairs]).T.tolist())
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:

@@ -12,7 +12,7 @@ from treeproof.model.build import build_forest, leaf, split
 from treeproof.oracles.sums import SumOracle
 from treeproof.query.cells import discretise
 from treeproof.query.oracle import Entailed, Refuted, Unknown
-from treeproof.query.sums import keeps, sum_forest, totals
+from treeproof.query.sums import _binary_places, keeps, sum_forest, totals
 from treeproof.space.declare import declare
 
 
@@ -66,3 +66,12 @@ def test_a_huge_leaf_counts_for_whatever_is_asked_later():
         assert isinstance(answer, Refuted)
         assert answer.witness == (1,)
     assert isinstance(oracle.reach([best + 1], cells.full), Entailed)
+
+
+def test_exact_numbers_have_as_many_binary_places_as_they_need():
+    rng = np.random.default_rng(5)
+    some = [0.0, -0.0, 1.0, -3.0, 0.75, 5e-324, -1e300, 2.0**-1022, 1 / 3, 2.0**60, *rng.normal(size=20).tolist()]
+    for value in some:
+        places = value.as_integer_ratio()[1].bit_length() - 1
+        assert _binary_places(np.array([value, 2.0])) == places
+    assert _binary_places(np.zeros(0)) == 0

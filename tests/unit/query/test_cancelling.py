@@ -48,7 +48,7 @@ def test_a_cancelled_question_ends(hard: tuple[tp.Explainer, Any], name: str):
         ended.append(time.monotonic())
         cancel.set()
 
-    timer = threading.Timer(0.1, stop)
+    timer = threading.Timer(0.02, stop)
     timer.start()
     with pytest.raises(tp.Cancelled), tp.cancelling(cancel):
         QUESTIONS[name](explainer, X)

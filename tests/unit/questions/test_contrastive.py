@@ -15,6 +15,7 @@ import pytest
 
 import treeproof as tp
 from generators import hard_forest
+from treeproof.questions import moves
 
 COLOURS = tp.Column("colour", ("red", "green", "blue"))
 
@@ -172,6 +173,19 @@ def test_a_deadline_leaves_bounds_of_the_radius(hard, norm):
     assert 0 < result.proved <= result.nearest
     if result.witness is not None:
         assert explainer.forest.predict([result.witness])[0] == result.witness_label != result.label
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+@pytest.mark.parametrize("target", [None, "yes"])
+def test_a_witness_without_time_for_distances_changes_only_what_it_needs(loan, norm, target, monkeypatch):
+    exact = loan.robustness(ROW, norm, target=target)
+    with monkeypatch.context() as late:
+        late.setattr(moves, "expired", lambda deadline: True)
+        result = loan.robustness(ROW, norm, target=target)
+    assert result.status == "bounds"
+    assert result.proved_exact <= exact.nearest_exact <= result.nearest_exact
+    assert loan.forest.predict([result.witness])[0] == result.witness_label == "yes"
+    assert target or sum(a != b for a, b in zip(result.witness, ROW, strict=True)) == 2
 
 
 def test_a_deadline_leaves_a_witness_labelled_as_perhaps_not_the_closest(hard):

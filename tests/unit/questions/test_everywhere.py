@@ -9,6 +9,8 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import treeproof as tp
+from treeproof.oracles import sums
+from treeproof.query import twins
 
 CUT = float(np.float32(26.1))  # which is above 26.1
 
@@ -79,3 +81,38 @@ def test_regressors_are_compared_by_their_scores():
 def test_a_regressor_and_a_classifier_are_not_compared():
     with pytest.raises(tp.InputError, match="Both models must have labels"):
         tp.differ(cut_at(10.0), GradientBoostingRegressor(n_estimators=1).fit([[0.0], [1.0]], [0.0, 1.0]))
+
+
+class Clock:
+    """A deadline that has passed after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.left = looks
+
+    def __call__(self, deadline: float | None) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3, 10**9])
+def test_what_is_said_of_a_model_that_is_too_large_for_the_time_is_true(monkeypatch, looks):
+    """The clock stops the comparison of trees after so many looks, or else the core would take too long."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = GradientBoostingRegressor(n_estimators=4, max_depth=2, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    explainer = tp.Explainer(model, cuts=[0.0])
+    ends, effects, alike = explainer.extremes(), explainer.effect(0), explainer.independent([0])
+    assert ends.decided
+    assert effects.decided
+    assert alike.holds is False
+    monkeypatch.setattr(twins, "expired", Clock(looks))
+    monkeypatch.setattr(sums, "_NODES_PER_SECOND", 1e-9)
+    late = explainer.extremes(timeout=60)
+    assert late.status == "bounds"
+    assert late.lowest.bound <= ends.lowest.value <= late.lowest.value
+    assert late.highest.value <= ends.highest.value <= late.highest.bound
+    effect = explainer.effect(0, timeout=60)
+    assert (effect.status, effect.changes_label, effect.decided) == ("bounds", None, False)
+    assert effect.value <= effects.value <= effect.bound
+    assert "Timed out" in str(effect)
+    undecided = explainer.independent([0], timeout=60)
+    assert (undecided.holds, undecided.status) == (None, "unknown")
