@@ -68,8 +68,11 @@ class Cache:
         self.cancel = cancel
         self.tally = Tally()
         self.oracle = oracle
-        self.limited = frozenset() if free is None else restricted(forest, free)
-        self.free = tuple(free[f] if free and f in self.limited else whole for f, whole in enumerate(forest.full))
+        self.limited: frozenset[int] = frozenset()
+        self.free = forest.full
+        if free is not None:
+            self.limited = restricted(forest, free)
+            self.free = tuple(free[f] if f in self.limited else whole for f, whole in enumerate(forest.full))
         assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
         self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
         self._still = frozenset(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case

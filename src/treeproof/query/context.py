@@ -177,10 +177,12 @@ class Context:
 
     def names(self, features: Iterable[int]) -> tuple[str, ...]:
         """Return the names of features given by index."""
-        return tuple(self.space.names[f] for f in features)
+        return tuple(map(self.space.names.__getitem__, features))
 
     def unit_names(self, units: Iterable[int]) -> tuple[str, ...]:
         """Return the names of units: of groups, and of features in none."""
+        if not self.units.groups:
+            return self.names(units)
         named = {those[0]: name for name, those in self.units.groups.items()}
         return tuple(named.get(unit, self.space.names[unit]) for unit in units)
 

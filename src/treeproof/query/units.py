@@ -69,11 +69,11 @@ class Units:
 
     def touched(self, features: Iterable[int]) -> frozenset[int]:
         """Return the units that have one of these features."""
-        return frozenset(self.of[f] for f in features)
+        return frozenset(self.of[f] for f in features) if self.groups else frozenset(features)
 
     def sorted(self, features: Iterable[int]) -> tuple[int, ...]:
         """Return features in their order, but those of a group one after the other."""
-        return tuple(sorted(features, key=lambda f: (self.of[f], f)))
+        return tuple(sorted(features, key=lambda f: (self.of[f], f)) if self.groups else sorted(features))
 
 
 def read_groups(space: Space, groups: Mapping[str, Sequence[str | int]] | None) -> Units:

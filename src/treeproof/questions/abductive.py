@@ -366,8 +366,8 @@ def make_plan(
 
     def orders(instance: Instance) -> Orders:
         first = of_all or context.order(order, preferred, instance)
-        n_others = len(first) - len(context.units.touched(preferred))
         yield first
+        n_others = len(first) - len(context.units.touched(preferred))
         yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
 
     return Plan(orders, costs, inflate)
@@ -473,20 +473,21 @@ def _search(context: Context, instance: Instance, plan: Plan, timeout: float | N
 
 def _made(context: Context, instance: Instance, plan: Plan, search: Search) -> Abductive:
     """Return what a search found, for a row with the cells that it saw."""
-
-    def widen(timeout: float | None) -> Abductive:
-        start = time.perf_counter() - search.stats.seconds
-        cache = context.cache(instance, Stays(instance.label), timeout)
-        cache.tally = search.stats.tally()
-        widened = widen_values(cache, search.found.features, search.order)
-        return _made(context, instance, plan, replace(search, widened=widened, stats=context.statistics(cache, start)))
-
-    later = widen if search.widened is None else None
+    later = partial(_widen, context, instance, plan, search) if search.widened is None else None
     result = make_abductive(context, instance, None, search.found, search.stats, search.widened, search.cheapest, later)
     if plan.costs is None:
         return result
     cost = plan.costs.total(context.units.touched(result.features))
     return replace(result, cost=cost, lower_bound=search.bound)
+
+
+def _widen(context: Context, instance: Instance, plan: Plan, search: Search, timeout: float | None) -> Abductive:
+    """Return what a search found, with its values widened now."""
+    start = time.perf_counter() - search.stats.seconds
+    cache = context.cache(instance, Stays(instance.label), timeout)
+    cache.tally = search.stats.tally()
+    widened = widen_values(cache, search.found.features, search.order)
+    return _made(context, instance, plan, replace(search, widened=widened, stats=context.statistics(cache, start)))
 
 
 def make_abductive(

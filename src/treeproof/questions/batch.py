@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import logging
 import pickle
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -30,6 +31,7 @@ from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.memory import Memory
 from treeproof.questions.parallel import run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
+from treeproof.space.domains import Cells
 from treeproof.space.wording import show_class
 
 _log = logging.getLogger(__name__)
@@ -277,12 +279,14 @@ class Question:
 
         `first` is the number of the first row.
         """
-        results = []
-        for i, (row, origin) in enumerate(zip(rows, origins, strict=True), start=first):
+        results: list[Any] = []
+        context, explain, memory = self.context, self._explain, self._memory
+        for i, (row, origin, point) in enumerate(zip(rows, origins, self._points(rows), strict=True), start=first):
             try:
                 if isinstance(row, InputError):
                     raise row
-                results.append(self._explain(self.context.locate(row, origin), cancel, self._memory))
+                found = context.locate(row, origin) if point is None else context.labelled(row, point, origin)
+                results.append(explain(found, cancel, memory))
             except TreeproofError as error:
                 if isinstance(error, InputError):
                     error.row = i if origin.name is None else origin.name
@@ -290,6 +294,13 @@ class Question:
                     raise
                 results.append(error)
         return results, self._scores(rows, results)
+
+    def _points(self, rows: Sequence[Any]) -> Iterable[Cells | None]:
+        """Return the cells of each row, found together; None for each if some of the rows may have none."""
+        if isinstance(rows, np.ndarray):
+            with contextlib.suppress(InputError):
+                return list(self.context.space.cells_of(rows))
+        return [None] * len(rows)
 
     def _scores(self, rows: Sequence[Any], results: Sequence[Any]) -> list[float | None]:
         """Return the sum, in the model's own arithmetic, of the label of each row that was explained."""

@@ -7,13 +7,17 @@ and no worker is left with a long one at the end.
 
 from __future__ import annotations
 
+import pickle
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from contextvars import copy_context
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,26 +122,32 @@ def _outputs(
         batch_size=1,
     )
     chunks = iter(pace)
-    while True:
-        sent: list[tuple[int, int]] = []
+    with ExitStack() as stack:
+        filed = type(backend).__name__ == "LokyBackend" and not shared
+        run = delayed(_timed)
+        if filed:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="treeproof-", ignore_cleanup_errors=True))
+            run = partial(delayed(_filed), folder)
+        while True:
+            sent: list[tuple[int, int]] = []
 
-        def tasks(sent: list[tuple[int, int]]) -> Iterator[Any]:
-            # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
-            for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
-                sent.append(ends)
-                yield delayed(_timed)(work, *part(*ends))
+            def tasks(sent: list[tuple[int, int]]) -> Iterator[Any]:
+                # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
+                for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
+                    sent.append(ends)
+                    yield run(work, *part(*ends))
 
-        outputs = parallel(tasks(sent))
-        try:
-            for place, found in enumerate(outputs):
-                yield sent[place], found
-        finally:
-            if streams:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
-                    outputs.close()
-        if streams or not sent:
-            return
+            outputs = parallel(tasks(sent))
+            try:
+                for place, found in enumerate(outputs):
+                    yield sent[place], _from_file(found) if filed else found
+            finally:
+                if streams:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
+                        outputs.close()
+            if streams or not sent:
+                return
 
 
 def _in_this_context(work: Callable[..., Result]) -> Callable[..., Result | Cancelled]:
@@ -160,6 +170,25 @@ def _timed(work: Callable[..., Result], *arguments: Any) -> tuple[float, Result]
     start = time.perf_counter()
     result = work(*arguments)
     return time.perf_counter() - start, result
+
+
+def _filed(folder: str, work: Callable[..., Result], *arguments: Any) -> str:
+    """Return the name of a file with what `_timed` returns.
+
+    What a process of loky returns goes through a pipe that all of them share. If one is killed between two writes, all
+    others wait for it for ever; a name is so short that it is one write.
+    """
+    content = pickle.dumps(_timed(work, *arguments), protocol=pickle.HIGHEST_PROTOCOL)
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(content)
+    return file.name
+
+
+def _from_file(name: str) -> Any:
+    path = Path(name)
+    found = pickle.loads(path.read_bytes())
+    path.unlink()
+    return found
 
 
 class _Pace:

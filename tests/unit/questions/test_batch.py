@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from generators import hard_forest
-from treeproof.questions import abductive
+from treeproof.questions import abductive, parallel
 from treeproof.questions.memory import Memory
 from treeproof.questions.parallel import run_chunks
 
@@ -136,6 +136,28 @@ def test_a_batch_survives_a_worker_that_is_killed():
     assert victim not in loky_workers()
     assert [why.instance for why in found] == [explainer.abductive(x, timeout=0).instance for x in X[:20]]
     assert [why.label for why in found] == forest.predict(X[:20]).tolist()
+
+
+@pytest.mark.slow
+def test_what_a_process_sends_back_is_one_write_however_long(monkeypatch):
+    read, names = parallel._from_file, []
+
+    def remembered(name):
+        names.append(name)
+        return read(name)
+
+    # A process that is killed between two writes would leave all others waiting for it.
+    monkeypatch.setattr(parallel, "_from_file", remembered)
+    with joblib.parallel_config(backend="loky"):
+        found = list(run_chunks(_long, lambda *ends: ends, 3, n_jobs=2, shared=False))
+    assert b"".join(found) == bytes(3 << 20)
+    assert names
+    assert all(len(name.encode()) < 512 for name in names)  # what POSIX promises to write at once
+    assert not any(Path(name).parent.exists() for name in names)
+
+
+def _long(begin: int, end: int) -> bytes:
+    return bytes((end - begin) << 20)
 
 
 @pytest.mark.slow
