@@ -230,7 +230,7 @@ def report(
     done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
     _raise_if_none(done)
     with waiting("answering about the model"):
-        table = _readable(X, part, n_rows) if "rules" in questions else ()
+        table = _read_rows(X, part, n_rows) if "rules" in questions else ()
         about = ask_about(explainer, questions, table, protected, of, model_timeout, asks.filed)
     answers = [*(answer for row in done for answer in row.answers), *(one for part in about for one in part.proofs)]
     filed = [(answer.name, answer.certificate) for answer in answers if answer.certificate]
@@ -261,7 +261,7 @@ def report(
     return Report(page, folder if files else None, tuple(done), tuple(about))
 
 
-def _readable(X: Any, part: Callable[[int], Any], n_rows: int) -> Any:
+def _read_rows(X: Any, part: Callable[[int], Any], n_rows: int) -> Any:
     """Return a table as it is; of rows that are read on demand, those that can be read."""
     if isinstance(X, list | np.ndarray) or hasattr(X, "columns"):
         return X
