@@ -52,9 +52,12 @@ def but(names: list[str]) -> str:
     return f", but {', '.join(names)}" if names else ""
 
 
+PLACES = {"data", "json", "before", "models", "kept", "veritas"}  # options that say where things are on this machine
+
+
 def about(args: argparse.Namespace) -> Row:
     """Return what the numbers depend on: when, where, with what."""
-    options = {key: value for key, value in vars(args).items() if key not in ("data", "json", "before", "models")}
+    options = {key: value for key, value in vars(args).items() if key not in PLACES}
     return {
         "date": machine.now(),
         "machine": {**machine.machine(), "load": os.getloadavg()},
@@ -93,7 +96,7 @@ def run(
         report["parts"][part] = {"figures": figures, "rows": rows}
         if args.json:
             args.json.parent.mkdir(parents=True, exist_ok=True)
-            args.json.write_text(json.dumps(report) + "\n")
+            args.json.write_text(json.dumps(report, default=str) + "\n")
     print(f"\n{'figures':74}{'here':>10}{'target':>9}")
     for part, found in report["parts"].items():
         for row in found["figures"]:
