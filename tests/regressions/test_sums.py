@@ -181,3 +181,14 @@ def test_each_feature_is_asked_about_once():
     why = tp.Explainer(forest, tabulate=False).abductive([0, 0, 0])
     assert len(why.features) < 3
     assert why.stats.entailed + why.stats.refuted + why.stats.remembered == 3
+
+
+def test_the_effect_where_sums_of_the_least_leaves_overflow():
+    # The floor of the score is then minus infinity, of which there is no fraction, though its ceiling is finite.
+    trees = [split(name, 0.5, leaf([-1.7e308]), leaf([1.0])) for name in ("a", "b")]
+    sums = Sums((0.0,), "float64", cuts=())
+    forest = build_forest(trees, columns=["a", "b"], classes=["any"], vote="sum", sums=sums)
+    found = tp.Explainer(forest).effect(["a"])
+    assert found.value <= found.bound
+    assert found.bound >= 1.7e308
+    assert "Proved: by no more than" in str(found)

@@ -139,7 +139,7 @@ class Difference(Result):
             lines.append(Line("open", "Timed out."))
         if self.gap is not None:
             gap = self.gap
-            bound = f"proved: nowhere by more than {upward(Fraction(gap.bound))}"
+            bound = f"proved: nowhere by more than {upward(gap.bound)}"
             late = "" if gap.exact else " Timed out; the largest difference may be smaller than that."
             text = f"The {gap.score} differs by up to {gap.value:g} ({gap.old:g}, {gap.new:g}); {bound}.{late}"
             lines.append(Line("proved" if gap.exact else "open", text))

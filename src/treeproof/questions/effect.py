@@ -96,7 +96,7 @@ class Effect(Result):
     def lines(self) -> list[Line]:
         """The pair of inputs, what is proved, and what it does to the label."""
         shown = pair_lines(self.before, self.after, len(self.features)) if self.value else []
-        proved = f"Proved: by no more than {upward(Fraction(self.bound))}, whatever the other features are."
+        proved = f"Proved: by no more than {upward(self.bound)}, whatever the other features are."
         proved += under(self.constraints)
         late = " Timed out; the largest change may be smaller than that."
         lines = [*shown, Line("proved", proved) if self.status == "exact" else Line("open", proved + late)]
@@ -208,7 +208,8 @@ def find_effect(context: Context, features: Any, of: Any, where: Any, timeout: f
     assert after.score is not None
     rounding = 2 * score.error + (len(twins.touched) * score.unit / score.divisor if score.slack else 0)
     bound = Fraction(0) if not len(twins.touched) else found.bound * score.unit / score.divisor + rounding
-    bound = min(bound, Fraction(score.ceiling) - Fraction(score.floor)) if np.isfinite(score.ceiling) else bound
+    if np.isfinite([score.floor, score.ceiling]).all():
+        bound = min(bound, Fraction(score.ceiling) - Fraction(score.floor))
     own = frozenset(c for c in found.clauses if c < len(context.cells.clauses))
     return Effect(
         context.names(chosen),

@@ -5,6 +5,7 @@ There is no row. Inputs that show something have the cells that matter, and othe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -221,21 +222,24 @@ def own_score(context: Context, score: Score, leaves: Any) -> float:
     return float(forest.add(leaves)[0, score.index])
 
 
-def upward(value: Fraction) -> str:
-    """Return a number that is not smaller, with few digits.
+def upward(value: Fraction | float) -> str:
+    """Return a number that is not smaller, with few digits; of sums that may overflow, infinity.
 
-    >>> upward(Fraction(1, 3)), downward(Fraction(1, 3)), upward(Fraction(1, 4))
-    ('0.333334', '0.333333', '0.25')
+    >>> upward(Fraction(1, 3)), downward(Fraction(1, 3)), upward(0.25), upward(math.inf)
+    ('0.333334', '0.333333', '0.25', 'infinity')
     """
     return _rounded(value, ROUND_CEILING)
 
 
-def downward(value: Fraction) -> str:
+def downward(value: Fraction | float) -> str:
     """Return a number that is not larger, with few digits."""
     return _rounded(value, ROUND_FLOOR)
 
 
-def _rounded(value: Fraction, way: str) -> str:
+def _rounded(value: Fraction | float, way: str) -> str:
+    if value in (math.inf, -math.inf):
+        return "infinity" if value > 0 else "minus infinity"
+    value = Fraction(value)
     short = Digits(prec=_DIGITS, rounding=way).divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{short.normalize():f}" if -8 < short.adjusted() < 15 or short == 0 else str(short.normalize()).lower()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
@@ -104,7 +103,7 @@ class Extremes(Result):
             Line("row", f"{side} {end.value:g} ({show_class(end.input.label)}), with {end.input}")
             for side, end in (("lowest", self.lowest), ("highest", self.highest))
         ]
-        low, high = downward(Fraction(self.lowest.bound)), upward(Fraction(self.highest.bound))
+        low, high = downward(self.lowest.bound), upward(self.highest.bound)
         proved = f"Proved: between {low} and {high} for every {'such ' * bool(self.where)}input"
         if self.constraints:
             proved += f" that satisfies: {'; '.join(self.constraints)}"

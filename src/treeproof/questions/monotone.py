@@ -89,10 +89,10 @@ class Monotone(Result):
     def lines(self) -> list[Line]:
         """What is proved, or the pair of inputs."""
         if self.holds:
-            rounding = f", but for rounding (at most {upward(Fraction(self.rounding))})" if self.rounding else ""
+            rounding = f", but for rounding (at most {upward(self.rounding)})" if self.rounding else ""
             return [Line("proved", f"Proved for every input{rounding}.{under(self.constraints)}")]
         if self.holds is None:
-            most = upward(Fraction(self.bound))
+            most = upward(self.bound)
             return [Line("open", f"Timed out. Proved: in one step by at most {most}.{under(self.constraints)}")]
         assert self.before is not None
         assert self.after is not None
@@ -100,7 +100,7 @@ class Monotone(Result):
             Line("row", f"{self.before.score:g} with {self.before}"),
             Line("row", f"{self.after.score:g} with {self.after.text[0]} instead"),
         ]
-        most = upward(Fraction(self.bound))
+        most = upward(self.bound)
         size = f"One step changes it the other way by {self.violation:g}; proved: none by more than {most}."
         return [*shown, Line("proved", size + under(self.constraints))]
 
@@ -172,7 +172,7 @@ class Monotonicity(Result):
         pairs = list(zip(self.rising, self.falling, strict=True))
         table = aligned([(show_name(up.feature), self.direction(up, down)) for up, down in pairs], "<<")
         rounding = max(one.rounding for pair in pairs for one in pair) if pairs else 0.0
-        but = f", but for rounding (at most {upward(Fraction(rounding))})" if rounding else ""
+        but = f", but for rounding (at most {upward(rounding)})" if rounding else ""
         rows = [Line("row", text) for text in table]
         if self.decided:
             sizes = all(one.largest for pair in pairs for one in pair if one.holds is False)
