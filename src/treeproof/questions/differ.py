@@ -140,8 +140,9 @@ class Difference(Result):
         if self.gap is not None:
             gap = self.gap
             bound = f"proved: nowhere by more than {upward(gap.bound)}"
-            late = "" if gap.exact else " Timed out; the largest difference may be smaller than that."
-            text = f"The {gap.score} differs by up to {gap.value:g} ({gap.old:g}, {gap.new:g}); {bound}.{late}"
+            late = "" if gap.exact else " Timed out; the largest difference lies between the two."
+            size = f"by up to {gap.value:g}" if gap.exact else f"by {gap.value:g} or more"
+            text = f"The {gap.score} differs {size} ({gap.old:g}, {gap.new:g}); {bound}.{late}"
             lines.append(Line("proved" if gap.exact else "open", text))
         if self.share is not None:
             such = " that satisfy this" if self.where else ""

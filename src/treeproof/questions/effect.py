@@ -90,7 +90,8 @@ class Effect(Result):
         where = f", where {' and '.join(self.where)}" if self.where else ""
         if self.value == 0 and self.status == "exact":
             return f"{_listed(self.features)} alone: no effect on the {self.score}{where}"
-        return f"{_listed(self.features)} alone changes the {self.score} by up to {self.value:g}{where}"
+        size = f"by up to {self.value:g}" if self.status == "exact" else f"by {self.value:g} or more"
+        return f"{_listed(self.features)} alone changes the {self.score} {size}{where}"
 
     @property
     def lines(self) -> list[Line]:
@@ -98,7 +99,7 @@ class Effect(Result):
         shown = pair_lines(self.before, self.after, len(self.features)) if self.value else []
         proved = f"Proved: by no more than {upward(self.bound)}, whatever the other features are."
         proved += under(self.constraints)
-        late = " Timed out; the largest change may be smaller than that."
+        late = " Timed out; the largest change lies between the two."
         lines = [*shown, Line("proved", proved) if self.status == "exact" else Line("open", proved + late)]
         return [*lines, *self.labels.statement()]
 

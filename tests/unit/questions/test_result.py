@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import inspect
 import io
@@ -303,3 +304,18 @@ def test_a_review_says_what_holds_but_for_rounding():
     assert found.title == "Wrong, but only by rounding: these conditions do not force 1"
     assert AS_FLOAT32 in str(found)
     assert tp.Explainer(forest).review([0.3], "x > 0.2").only_if == ()
+
+
+def test_a_largest_change_that_is_not_proved_to_be_the_largest_is_not_called_so():
+    forest, _ = tp.examples.heart_disease()
+    explainer = tp.Explainer(forest)
+    effect = explainer.effect("weight")
+    assert "by up to 0.333333" in effect.title
+    late = dataclasses.replace(effect, status="bounds", bound=0.5)
+    assert "by 0.333333 or more" in late.title
+    assert "up to" not in str(late)
+    other = tp.build_forest([tp.split("weight", 50, "No", "Yes")], columns=forest.column_names, classes=["No", "Yes"])
+    found = tp.differ(explainer, tp.Explainer(other))
+    assert found.gap is not None
+    assert "differs by up to" in str(found)
+    assert "up to" not in str(dataclasses.replace(found, gap=dataclasses.replace(found.gap, exact=False)))
