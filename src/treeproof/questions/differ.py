@@ -22,7 +22,7 @@ from treeproof.query.cells import CellForest, discretise
 from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.sums import LARGEST, Integers, Score, SumForest, score_of
 from treeproof.query.twins import Trees, tree_nodes
-from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, own_score, upward
+from treeproof.questions.everywhere import Everywhere, Input, downward, everywhere, float_above, own_score, upward
 from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import largest
 from treeproof.search.labels import Disagreement, Status, models_differ
@@ -141,7 +141,7 @@ class Difference(Result):
             gap = self.gap
             bound = f"proved: nowhere by more than {upward(gap.bound)}"
             late = "" if gap.exact else " Timed out; the largest difference lies between the two."
-            size = f"by up to {gap.value:g}" if gap.exact else f"by {gap.value:g} or more"
+            size = f"by up to {gap.value:g}" if gap.exact else f"by {downward(gap.value)} or more"
             text = f"The {gap.score} differs {size} ({gap.old:g}, {gap.new:g}); {bound}.{late}"
             lines.append(Line("proved" if gap.exact else "open", text))
         if self.share is not None:

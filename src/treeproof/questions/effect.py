@@ -17,7 +17,16 @@ from treeproof.proof.pairs import certify_independent, certify_pair
 from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.sums import Score
 from treeproof.query.twins import Trees, Twins, spread
-from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
+from treeproof.questions.everywhere import (
+    Everywhere,
+    Input,
+    downward,
+    everywhere,
+    float_above,
+    named,
+    score_for,
+    upward,
+)
 from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import Extreme, largest
 from treeproof.search.labels import Disagreement, copies_differ
@@ -90,7 +99,7 @@ class Effect(Result):
         where = f", where {' and '.join(self.where)}" if self.where else ""
         if self.value == 0 and self.status == "exact":
             return f"{_listed(self.features)} alone: no effect on the {self.score}{where}"
-        size = f"by up to {self.value:g}" if self.status == "exact" else f"by {self.value:g} or more"
+        size = f"by up to {self.value:g}" if self.status == "exact" else f"by {downward(self.value)} or more"
         return f"{_listed(self.features)} alone changes the {self.score} {size}{where}"
 
     @property

@@ -14,7 +14,16 @@ from treeproof.proof.certificate import Certificate
 from treeproof.proof.pairs import certify_pair
 from treeproof.query.context import Context, deadline_after
 from treeproof.query.sums import Score
-from treeproof.questions.everywhere import Everywhere, Input, everywhere, float_above, named, score_for, upward
+from treeproof.questions.everywhere import (
+    Everywhere,
+    Input,
+    downward,
+    everywhere,
+    float_above,
+    named,
+    score_for,
+    upward,
+)
 from treeproof.questions.result import Line, Result, Role, aligned, as_plain, certified, under
 from treeproof.search.monotone import falls
 from treeproof.space.features import NumericFeature
@@ -107,7 +116,7 @@ class Monotone(Result):
     @property
     def size(self) -> str:
         """How large steps against the direction are, in words."""
-        return f"by up to {self.violation:g}" if self.largest else f"by {self.violation:g} or more"
+        return f"by up to {self.violation:g}" if self.largest else f"by {downward(self.violation)} or more"
 
     @property
     def decided(self) -> bool:
