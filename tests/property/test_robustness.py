@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changing import flips, minimal, random_case
+import treeproof as tp
+from changing import default_scale, flips, minimal, random_case
 
 MEASURE = {
     "linf": lambda way: max(way.distances.values()),
@@ -48,3 +51,35 @@ def test_the_radius_is_the_distance_of_the_nearest_flip(norm, seed, vote, aimed)
         names = case.explainer.space.names
         near = [way.features for way in ways if MEASURE[norm](way) <= least]
         assert frozenset(names.index(change.name) for change in result.changes) in minimal(near)
+    as_printed(case, result, norm)
+
+
+def as_printed(case, result, norm):
+    """The input with the printed numbers has the label, and is no farther than is printed."""
+    features, row = dict(zip(case.explainer.space.names, case.explainer.space.features, strict=True)), [*result.witness]
+    apart = [Fraction(0)]
+    for change in result.changes:
+        feature = features[change.name]
+        if feature.kind in ("categorical", "binary"):
+            continue
+        column = feature.columns[0]
+        row[column] = float(change.after)
+        scale = Fraction(str(case.scale.get(feature.name, default_scale(case.explainer.forest, feature))))
+        before, after = (Fraction(np.float32(value).item()) for value in (case.row[column], row[column]))
+        apart.append(abs(after - before) / scale)
+    assert case.explainer.forest.predict([row])[0] == result.witness_label
+    if norm == "linf":
+        assert max(apart) <= Fraction(re.search(r"this one is within (\S+)\.( |$)", str(result))[1])
+
+
+def test_numbers_are_as_round_as_the_printed_distance_allows():
+    """The income may go a little farther, since the age is what decides the distance."""
+    forest = tp.build_forest(
+        [tp.split("age", 41.5, "refuse", "approve"), tp.split("income", 38989.8554, "refuse", "approve")],
+        columns=["age", "income"],
+        classes=["refuse", "approve"],
+    )
+    explainer = tp.Explainer(forest, kinds={"age": "integer"})
+    result = explainer.robustness([24, 28711.16], scale={"age": 24.5, "income": 14000})
+    assert [str(change) for change in result.changes] == ["age: 24 -> 42", "income: 28711.16 -> 38989.86"]
+    assert "; this one is within 0.734694." in str(result)

@@ -22,7 +22,7 @@ from treeproof.query.cells import CellForest, discretise
 from treeproof.query.context import Context, deadline_after, sooner
 from treeproof.query.sums import LARGEST, Integers, Score, SumForest, score_of
 from treeproof.query.twins import Trees, tree_nodes
-from treeproof.questions.everywhere import Everywhere, Input, downward, everywhere, float_above, own_score, upward
+from treeproof.questions.everywhere import Everywhere, Input, at_most, downward, everywhere, float_above, own_score
 from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import largest
 from treeproof.search.labels import Disagreement, Status, models_differ
@@ -139,7 +139,7 @@ class Difference(Result):
             lines.append(Line("open", "Timed out."))
         if self.gap is not None:
             gap = self.gap
-            bound = f"proved: nowhere by more than {upward(gap.bound)}"
+            bound = f"proved: nowhere by more than {at_most(gap.bound, gap.value, gap.exact)}"
             late = "" if gap.exact else " Timed out; the largest difference lies between the two."
             size = f"by up to {gap.value:g}" if gap.exact else f"by {downward(gap.value)} or more"
             text = f"The {gap.score} differs {size} ({gap.old:g}, {gap.new:g}); {bound}.{late}"

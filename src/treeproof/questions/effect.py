@@ -20,12 +20,12 @@ from treeproof.query.twins import Trees, Twins, spread
 from treeproof.questions.everywhere import (
     Everywhere,
     Input,
+    at_most,
     downward,
     everywhere,
     float_above,
     named,
     score_for,
-    upward,
 )
 from treeproof.questions.result import Line, Result, Role, as_plain, certified, under
 from treeproof.search.extremes import Extreme, largest
@@ -64,7 +64,7 @@ class Effect(Result):
     weight alone changes the share of the votes for Yes by up to 0.333333
       0 (No) with weight = 0, blocked-arteries = 0, good-blood-circulation = 0, chest-pain = 0
       0.333333 (No) with weight = 75.1 instead
-    Proved: by no more than 0.333334, whatever the other features are.
+    Proved: by no more than 0.333333, up to rounding, whatever the other features are.
     It can change the label: No with weight = 0; Yes with weight = 75.1.
     """
 
@@ -106,7 +106,8 @@ class Effect(Result):
     def lines(self) -> list[Line]:
         """The pair of inputs, what is proved, and what it does to the label."""
         shown = pair_lines(self.before, self.after, len(self.features)) if self.value else []
-        proved = f"Proved: by no more than {upward(self.bound)}, whatever the other features are."
+        most = at_most(self.bound, self.value, self.status == "exact")
+        proved = f"Proved: by no more than {most}, whatever the other features are."
         proved += under(self.constraints)
         late = " Timed out; the largest change lies between the two."
         lines = [*shown, Line("proved", proved) if self.status == "exact" else Line("open", proved + late)]

@@ -244,6 +244,16 @@ def _rounded(value: Fraction | float, way: str) -> str:
     return f"{short.normalize():f}" if -8 < short.adjusted() < 15 or short == 0 else str(short.normalize()).lower()
 
 
+def at_most(bound: Fraction | float, value: float, reached: bool) -> str:
+    """Return a bound with few digits; of a value that reaches it but for rounding, the digits of the value.
+
+    >>> at_most(0.8 - 0.18, 0.62, True), at_most(0.8 - 0.18, 0.6, False), at_most(0.25, 0.25, True)
+    ('0.62, up to rounding', '0.620001', '0.25')
+    """
+    shown = upward(bound)
+    return f"{value:g}, up to rounding" if reached and shown != f"{value:g}" else shown
+
+
 def float_above(value: Fraction) -> float:
     """Return a float that is not smaller."""
     return 0.0 - rounded_down(-value)  # no negative zero

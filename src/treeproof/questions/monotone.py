@@ -17,6 +17,7 @@ from treeproof.query.sums import Score
 from treeproof.questions.everywhere import (
     Everywhere,
     Input,
+    at_most,
     downward,
     everywhere,
     float_above,
@@ -109,7 +110,7 @@ class Monotone(Result):
             Line("row", f"{self.before.score:g} with {self.before}"),
             Line("row", f"{self.after.score:g} with {self.after.text[0]} instead"),
         ]
-        most = upward(self.bound)
+        most = at_most(self.bound, self.violation, self.largest)
         size = f"One step changes it the other way by {self.violation:g}; proved: none by more than {most}."
         return [*shown, Line("proved", size + under(self.constraints))]
 

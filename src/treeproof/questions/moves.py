@@ -25,6 +25,7 @@ import numpy as np
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.forest import Forest
+from treeproof.query.ball import Ball
 from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Refuted, expired
 from treeproof.questions.changes import Changed, changes_between
@@ -166,15 +167,15 @@ class Moves:
         usual = self.usual[feature] if self.usual else span(self.context, feature)
         return self.scales.get(feature, usual)
 
-    def reach(self, answer: Refuted, digits: int = 3) -> Reached:
+    def reach(self, answer: Refuted, digits: int = 3, ball: Ball | None = None) -> Reached:
         """Return the closest input of a witness's cells, evaluated by the forest's own predict.
 
-        Its numbers may be shown rounded within their cells, to that many digits.
+        Its numbers may be shown rounded within their cells, to that many digits, and inside the `ball`.
         """
         context, before, point = self.context, self.instance.row, answer.witness
         row, written = self.row(point)
         values, label = context.evaluated(row, answer.label)
-        changes = changes_between(context.space, before, row, written, ball=self.instance.ball, digits=digits)
+        changes = changes_between(context.space, before, row, written, ball=ball or self.instance.ball, digits=digits)
         for f in changes:
             if f in self.limits and not _keeps(context, self.limits[f], row, written):
                 raise InternalError(

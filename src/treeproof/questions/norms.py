@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Literal
 
 from treeproof.errors import InputError
+from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted, expired
-from treeproof.questions.moves import Moves
+from treeproof.questions.moves import Moves, Reached
 from treeproof.questions.result import digits
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
 from treeproof.search.minimal import contrastive
@@ -26,6 +27,9 @@ class Norm(ABC):
 
     meaning: str
     """What the distance is, in words."""
+
+    rounding_counts = False
+    """Whether numbers that are shown with fewer digits may be at another distance than is said."""
 
     def costs(self, moves: Moves, deadline: float | None = None) -> tuple[CellCosts, Fraction]:
         """Return the distance of each cell of each feature, in whole units, and the unit; TimeoutError if late."""
@@ -42,6 +46,10 @@ class Norm(ABC):
     @abstractmethod
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return the distance of an input from the distances of its changed features."""
+
+    def reach(self, moves: Moves, witness: Refuted, distance: Fraction) -> Reached:
+        """Return an input at a distance; its numbers are shown with few digits only if that does not matter."""
+        return moves.reach(witness, digits=9)
 
     def below(self, distance: Fraction, n_features: int) -> str:
         """Return which inputs are nearer than a distance, in words."""
@@ -73,6 +81,11 @@ class _Largest(Norm):
         cost = max(costs[f][witness.witness[f]] for f in costs)
         return Closest(witness, cost, found.bound)
 
+    def reach(self, moves: Moves, witness: Refuted, distance: Fraction) -> Reached:
+        """Return an input at a distance; its numbers have as few digits as what is said of the distance allows."""
+        scales = tuple(moves.scale(f) for f in range(len(moves.free)))
+        return moves.reach(witness, ball=Ball(Fraction(digits(distance, ROUND_CEILING)), scales, ""))
+
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return the largest part."""
         return max(parts)
@@ -80,6 +93,7 @@ class _Largest(Norm):
 
 class _Sum(Norm):
     meaning = "the sum of the scaled changes"
+    rounding_counts = True
 
     def search(self, cache: Cache, costs: CellCosts, ordering: list[int], answer: Refuted) -> Closest:
         """Return the nearest flip."""
@@ -110,6 +124,10 @@ class _Count(Norm):
         """Return the flip with the fewest changes."""
         fewest = minimum_contrastive(cache, ordering, dict.fromkeys(cache.features, 1), answer)
         return Closest(fewest.found.witness, len(fewest.found.features), max(fewest.bound, 1))
+
+    def reach(self, moves: Moves, witness: Refuted, distance: Fraction) -> Reached:
+        """Return an input with so many changes; its numbers have few digits."""
+        return moves.reach(witness)
 
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return how many parts there are."""

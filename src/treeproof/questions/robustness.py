@@ -111,9 +111,11 @@ def make_robustness(
     stats: Statistics,
 ) -> Robustness:
     """Return what was found as a result: the nearest flip, its distance, and the distance that is proved."""
-    reached = moves.reach(witness, digits=9) if witness else None  # its distance is told
-    if witness and NORMS[norm].distance(moves.distances(witness)) != nearest:
-        raise InternalError(f"The witness {witness} is not at the distance {nearest}; please report this.")
+    reached = None
+    if witness is not None and nearest is not None:
+        if NORMS[norm].distance(moves.distances(witness)) != nearest:
+            raise InternalError(f"The witness {witness} is not at the distance {nearest}; please report this.")
+        reached = NORMS[norm].reach(moves, witness, nearest)
     return Robustness(
         label=context.labels[moves.instance.label],
         norm=norm,
@@ -225,7 +227,8 @@ class Robustness(ChangeResult):
         if self.nearest_exact is None:
             return f"{proved}. Timed out before finding one that does not.{end}"
         late = "" if self.status == "exact" else " Timed out; a nearer one may exist."
-        return f"{proved}; this one {norm.reached(self.nearest_exact)}{self._up_to_rounding}.{late}{end}"
+        rounded = self._up_to_rounding if norm.rounding_counts else ""
+        return f"{proved}; this one {norm.reached(self.nearest_exact)}{rounded}.{late}{end}"
 
     def shown(self, most: int = 3) -> str:
         """Return the nearest flip on one line, with the first of its changes; nothing if none was found."""
