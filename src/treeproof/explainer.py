@@ -132,8 +132,9 @@ class Explainer:
         name will do wherever a label is asked for. A result's ``label`` stays the model's own: it equals 1 and prints
         as "bad"; ``label.name`` is the name.
     data
-        Rows as the model takes them; needed for ``domain="observed"``, and for CatBoost models with categories, which
-        do not know how these are called. They also give the features' scales, by which distances are measured.
+        Rows as the model takes them; needed for ``domain="observed"``, and for models that do not know how their
+        categories are called: those of CatBoost, and of XGBoost where names have letters beyond ASCII. They also give
+        the features' scales, by which distances are measured.
     domain
         ``"all"`` (default) or ``"observed"``: features keep to the ranges, and named values to those, of `data`.
     verify

@@ -144,6 +144,19 @@ def as_matrix(X: Any, columns: Sequence[Column]) -> np.ndarray[Any, Any]:
     return matrix
 
 
+def categories_in(X: Any, columns: Sequence[Column], j: int) -> list[str]:
+    """Return the texts of a column, in the order of a frame that has one for it, and otherwise sorted.
+
+    >>> categories_in([["b", 1], ["a", 2], [None, 3]], [Column("letter"), Column("number")], 0)
+    ['a', 'b']
+    """
+    try:
+        declared = X[columns[j].name].dtype.categories
+    except (TypeError, AttributeError, KeyError, IndexError, ValueError):
+        declared = sorted({value for value in as_matrix(X, columns)[:, j].tolist() if isinstance(value, str)})
+    return [str(text) for text in declared]
+
+
 def kinds_of(X: Any, columns: Sequence[Column]) -> dict[int, Literal["integer", "binary"]]:
     """Return the numeric columns that hold whole numbers, or truth values, by the data types of a table.
 

@@ -54,7 +54,8 @@ def import_model(model: Any, *, vote: Vote | None = None, output: str | int | No
     output
         Of a model with several outputs, which one: its number from 0, or its name if it has one.
     data
-        Rows as the model takes them; only CatBoost's models with categories need them, to know how these are called.
+        Rows as the model takes them; models that do not know how their categories are called need them: CatBoost's,
+        and XGBoost's where names have letters beyond ASCII.
 
     Examples
     --------

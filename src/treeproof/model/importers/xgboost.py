@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treeproof import errors
-from treeproof.errors import ForestFormatError, UnsupportedModelError
+from treeproof.errors import ForestFormatError, InputError, UnsupportedModelError
 from treeproof.model.columns import LEAF, Column
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FLOAT32, smallest_reaching_at_once
@@ -30,6 +30,7 @@ from treeproof.model.importers.assemble import Tree, assemble, refuse_any_vote, 
 from treeproof.model.importers.boosted import read_trees, require_trees
 from treeproof.model.importers.pieces import count_as_missing
 from treeproof.model.importers.selfcheck import check_against, check_scores, decoded
+from treeproof.model.rows import categories_in
 
 TAKES = "XGBoost's XGBClassifier, XGBRegressor, XGBRanker, their random forests, and Booster"
 
@@ -69,12 +70,15 @@ def takes(model: Any) -> bool:
     )
 
 
-def load(model: Any, vote: Vote | None) -> Forest:
-    """Return the forest of a fitted model; its sums and labels are checked against the model's."""
+def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
+    """Return the forest of a fitted model; its sums and labels are checked against the model's.
+
+    `data` are rows as the model takes them. Where the model does not know how categories are called, they do.
+    """
     import xgboost
 
     refuse_any_vote(vote)
-    learner = _fitted(model)
+    learner = _named(_fitted(model), data)
     blank = _blank(learner)
     start, link = _intercept(blank, learner), _Transform(blank, learner.n_columns)
     if isinstance(model, xgboost.Booster):
@@ -104,6 +108,15 @@ def load(model: Any, vote: Vote | None) -> Forest:
     return forest
 
 
+def needs_data(model: Any) -> tuple[str, ...]:
+    """Return the names of all columns if names of categories must come from data, see `_named`; else nothing."""
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    if "c" not in (booster.feature_types or ()):  # the usual case, without a look at the trees
+        return ()
+    learner = _fitted(model)
+    return tuple(learner.names) if learner.cut else ()
+
+
 def from_json(document: Any) -> Forest:
     """Return the forest of a model that XGBoost saved as JSON; its classes are 0, 1, ... .
 
@@ -117,7 +130,7 @@ def from_json(document: Any) -> Forest:
                 "A file's objective must predict sums of leaf values, or classes. Got "
                 f"{learner.objective!r}, which predicts a function of them; load the model with XGBoost, and pass it."
             )
-        return _forest(learner, _start(learner), _sigmoid)
+        return _forest(_named(learner, None), _start(learner), _sigmoid)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
@@ -164,6 +177,8 @@ class _Learner:
     """Columns that held whole numbers, or truth values, in the training frame."""
     labels: dict[int, list[Any]]
     """Of columns whose categories are in the model: their labels, in the order of XGBoost's codes."""
+    cut: dict[int, tuple[list[int], bytes]]
+    """Of columns whose labels may be cut off: what the model has of them, where each ends and all in one."""
     base_score: str
     trees: Sequence[Any]
     tree_info: npt.NDArray[Any]
@@ -269,6 +284,7 @@ def _read(document: Any) -> _Learner:
     if trees and len(of_classes) < n_sums:  # XGBoost makes a tree for each in every round
         raise ForestFormatError(f"Each of {n_sums} classes must have trees. Only {len(of_classes)} have some.")
     categorical = frozenset(j for j, kind in enumerate(types) if kind == "c")
+    labels, cut = _labels(model.get("cats") or {}, categorical, n_columns)
     return _Learner(
         document,
         objective,
@@ -277,7 +293,8 @@ def _read(document: Any) -> _Learner:
         [_text(name) for name in names] or [f"x{j}" for j in range(n_columns)],
         categorical,
         frozenset(j for j, kind in enumerate(types) if kind in _WHOLE),
-        _labels(model.get("cats") or {}, categorical, n_columns),
+        labels,
+        cut,
         str(parameters["base_score"]),
         trees,
         tree_info,
@@ -285,17 +302,22 @@ def _read(document: Any) -> _Learner:
     )
 
 
-def _labels(cats: Any, categorical: frozenset[int], n_columns: int) -> dict[int, list[Any]]:
-    """Return the labels of the categories of each column, where the model has them; texts are joined to one."""
+def _labels(
+    cats: Any, categorical: frozenset[int], n_columns: int
+) -> tuple[dict[int, list[Any]], dict[int, tuple[list[int], bytes]]]:
+    """Return the labels of the categories of each column, where the model has them, and which may be cut off."""
     encoded = cats.get("enc") or []
     if encoded and len(encoded) != n_columns:
         raise ForestFormatError(f"Each of {n_columns} columns must have its categories, or none. Got {len(encoded)}.")
     found: dict[int, list[Any]] = {}
+    cut: dict[int, tuple[list[int], bytes]] = {}
     for j, part in enumerate(encoded):
         if "offsets" in part:
             text, ends = _integers(part["values"], "values"), _integers(part["offsets"], "offsets").tolist()
             joined = text.astype(np.uint8).tobytes()
-            labels: list[Any] = [joined[low:high].decode() for low, high in itertools.pairwise(ends)]
+            labels: list[Any] = [joined[low:high].decode(errors="replace") for low, high in itertools.pairwise(ends)]
+            if labels and j in categorical and not joined.isascii():
+                cut[j] = ends, joined
         else:
             labels = _numbers(part["values"], "values").tolist()
         if labels and j in categorical:
@@ -305,7 +327,42 @@ def _labels(cats: Any, categorical: frozenset[int], n_columns: int) -> dict[int,
             "The model must have the categories of all its categorical columns, or of none. It has those of "
             f"{len(found)} of {len(categorical)}."
         )
-    return found
+    return found, cut
+
+
+def _named(learner: _Learner, data: Any) -> _Learner:
+    """Return a learner whose labels are whole, by `data` if necessary.
+
+    The texts of a column are stored as one, with the places where they end. For frames of pandas, XGBoost 3 counts
+    these in characters and stores as many bytes: beyond ASCII, texts are shifted, and the last ones cut off. Whether it
+    did so cannot be told from what is stored. The right texts are those that give it, counted in either way.
+    """
+    if not learner.cut:
+        return learner
+    called = [learner.names[j] for j in learner.cut]
+    if data is None:
+        raise UnsupportedModelError(
+            f"The categories of the columns {called} must be known; XGBoost cuts off texts with letters beyond ASCII, "
+            f"as in {learner.labels[next(iter(learner.cut))][-1]!r}. Pass the model, and rows as it was trained on: "
+            "Explainer(model, data=X)."
+        )
+    columns = [Column(name) for name in learner.names]
+    labels = dict(learner.labels)
+    for j, stored in learner.cut.items():
+        texts = categories_in(data, columns, j)
+        if stored not in (_stored(texts, len), _stored(texts, lambda text: len(text.encode()))):
+            raise InputError(
+                f"Column {learner.names[j]!r} of 'data' must have the categories of the training data, in the same "
+                f"order: XGBoost has stored them as {learner.labels[j]}, cut off. Got {texts}."
+            )
+        labels[j] = texts
+    return replace(learner, labels=labels, cut={})
+
+
+def _stored(texts: Sequence[str], length: Callable[[str], int]) -> tuple[list[int], bytes]:
+    """Return what XGBoost stores of texts whose length it counts in this way."""
+    ends = [0, *itertools.accumulate(map(length, texts))]
+    return ends, "".join(texts).encode()[: ends[-1]]
 
 
 def _forest(

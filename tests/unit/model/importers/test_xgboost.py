@@ -21,7 +21,7 @@ from treeproof import _core
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import load_model
 from treeproof.model.floats import FLOAT32
-from treeproof.model.importers import import_model
+from treeproof.model.importers import import_model, needs_data
 from treeproof.model.importers import xgboost as importer
 from treeproof.model.importers.selfcheck import boundary_rows, decoded
 
@@ -506,3 +506,34 @@ def test_survival_times():
     predicted = booster.predict(xgb.DMatrix(X))
     explainer = tp.Explainer(booster, cuts=[float(predicted[0])])
     assert (explainer.forest.predict(X) == explainer.forest.classes[1]).tolist() == (predicted >= predicted[0]).tolist()
+
+
+@pytest.mark.parametrize(
+    "names", [["Zürich", "Genève", "Bern"], ["é1", "é2", "é3"], ["東京", "大阪", "京都"], ["a", "b", "São Paulo"]]
+)
+def test_categories_beyond_ascii_are_called_as_in_the_data(names, tmp_path):
+    """XGBoost stores them shifted and cut off: they were printed as 'hGenè' and 'veBe', or the model was 'unfitted'."""
+    rng = np.random.default_rng(0)
+    place = pd.Categorical.from_codes(rng.integers(0, 3, 400), names)
+    X = pd.DataFrame({"place": place, "a": rng.random(400)})
+    y = (place.codes == 2) ^ (X["a"] > 0.5)
+    model = xgb.XGBClassifier(**SMALL, enable_categorical=True).fit(X, y)
+    refused(model, UnsupportedModelError, r"The categories of the columns \['place'\] must be known; XGBoost cuts off")
+    assert needs_data(model) == ("place", "a")
+    explainer = tp.Explainer(model, data=X)
+    assert explainer.forest.columns[0].categories == (*names, None)
+    assert explainer.forest.predict(X).tolist() == model.predict(X).tolist()
+    row = X.iloc[int(np.flatnonzero(place.codes == 2)[0])]
+    why = explainer.abductive(row)
+    assert f"place = {names[2]}" in str(why).replace('"', "")
+    proofs_hold(model, explainer, row, as_categories, n=200)
+    # A plain table has no order of categories: the sorted one may not be that of the training data.
+    texts = X.astype({"place": object})
+    if names == sorted(names):
+        assert tp.Explainer(model, data=texts).forest == explainer.forest
+    else:
+        with pytest.raises(InputError, match="must have the categories of the training data, in the same order"):
+            tp.Explainer(model, data=texts)
+    model.save_model(tmp_path / "model.json")
+    with pytest.raises(UnsupportedModelError, match="XGBoost cuts off texts"):
+        tp.load_model(tmp_path / "model.json")
