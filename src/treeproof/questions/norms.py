@@ -11,6 +11,7 @@ from typing import Literal
 from treeproof.errors import InputError
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted, expired
+from treeproof.questions.costs import exact_sum
 from treeproof.questions.moves import Moves
 from treeproof.questions.result import digits
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
@@ -90,7 +91,7 @@ class _Sum(Norm):
 
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return the sum of the parts."""
-        return sum(parts, Fraction(0))
+        return exact_sum(parts)
 
 
 class _Count(Norm):
