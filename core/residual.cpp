@@ -10,13 +10,15 @@ constexpr std::int32_t kNone = -1, kSeveral = -2;
 
 }  // namespace
 
-ResidualBuilder::ResidualBuilder(const Forest& forest) : forest_(forest) {
+ResidualBuilder::ResidualBuilder(const Forest& forest, std::size_t poll_interval)
+    : forest_(forest), poll_interval_(poll_interval) {
   marked_.assign(forest.split_begin.back() / 64 + 1, 0);
   slot_of_.resize(forest.split_begin.back());
   node_of_.resize(forest.split_begin.back());
 }
 
-void ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const Scale& scale) {
+bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const Scale& scale,
+                            const std::function<bool()>* must_stop) {
   out_ = &out;
   pair_ = pair;
   scale_ = &scale;
@@ -33,7 +35,16 @@ void ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
     out.constants = {scale.value(-1), 0, scale.value(1)};
     out.inexact = {0, 0, 0};
   }
+  std::size_t unasked = 0;
   for (const Outline::Tree& tree : outline.trees) {
+    if (tree.root >= 0) unasked += tree.growth->forks.size();
+    if (must_stop != nullptr && unasked >= poll_interval_) {
+      unasked = 0;
+      if ((*must_stop)()) {
+        std::fill(marked_.begin(), marked_.end(), 0);
+        return false;
+      }
+    }
     const std::int32_t grown = grow(tree);
     if (grown < 0) {
       out.offset += out.constants[~grown];
@@ -43,6 +54,7 @@ void ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
     }
   }
   number_slots();
+  return true;
 }
 
 std::int32_t ResidualBuilder::constant(std::int32_t leaf) {

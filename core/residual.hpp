@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -76,9 +77,13 @@ struct Residual {
 // Builds residual forests; keeps its buffers between builds.
 class ResidualBuilder {
  public:
-  explicit ResidualBuilder(const Forest& forest);
+  static constexpr std::size_t kPollInterval = 1U << 18;  // nodes: some milliseconds
+  explicit ResidualBuilder(const Forest& forest, std::size_t poll_interval = kPollInterval);
 
-  void build(Residual& out, const Outline& outline, Pair pair, const Scale& scale);
+  // False if it must stop, and then the residual is of no use. That is asked only once in very many nodes: whoever
+  // counts how often it is asked, as a measure of effort, counts the same for all but the largest forests.
+  bool build(Residual& out, const Outline& outline, Pair pair, const Scale& scale,
+             const std::function<bool()>* must_stop = nullptr);
 
  private:
   std::int32_t grow(const Outline::Tree& tree);
@@ -88,6 +93,7 @@ class ResidualBuilder {
   void number_slots();
 
   const Forest& forest_;
+  const std::size_t poll_interval_;
   std::vector<Word> marked_;  // the splits that occur
   std::vector<std::int32_t> grown_;  // per fork of the tree at hand: its value
   std::vector<std::int32_t> place_;  // per gate of its outline and behind the last: the gates that occur before it

@@ -151,7 +151,8 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
     Pair pair{};
     bool closed = false;
-    if (!choose_pair(box, pairs, depth, pair, closed)) return closed || decide_exactly(box, pairs);
+    if (!choose_pair(box, pairs, depth, pair, closed))
+      return closed || (outcome_.status != Status::stopped && decide_exactly(box, pairs));
     std::int64_t target = forest_.scale.target(forest_, pair);
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
@@ -179,21 +180,25 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
 }
 
 // The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left,
-// or one is lost (then `closed`).
+// or one is lost (then `closed`), or if it must stop.
 bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen,
                            bool& closed) {
   Level& level = this->level(depth);
   outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
                    outcome_.used);
   const auto build = [&](Pair pair) {
-    builder_.build(level.residual, level.outline, pair, forest_.scale);
+    if (!builder_.build(level.residual, level.outline, pair, forest_.scale, must_stop_)) {
+      outcome_.status = Status::stopped;
+      return false;
+    }
     // A bound takes the best of the values that the box allows, and so relies on the others being excluded.
     for (const std::int32_t f : level.residual.features)
       if (!forest_.ordered[f]) outcome_.used[f] |= restricted_[f];
+    return true;
   };
   if (pairs.size() == 1) {
     chosen = pairs[0];
-    build(chosen);
+    if (!build(chosen)) return false;
     if (!level.residual.roots.empty()) return true;
     closed = level.residual.offset <
              (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen) : exact_target(chosen));
@@ -203,7 +208,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   bool found = false;
   for (const Pair pair : pairs) {
-    build(pair);
+    if (!build(pair)) return false;
     level.lagrangian.start(level.residual, box, prices(pair));
     const std::int64_t target = forest_.scale.target(forest_, pair);
     const std::int64_t room = level.lagrangian.evaluate() - target;
@@ -218,8 +223,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
       found = true;
     }
   }
-  if (found) build(chosen);
-  return found;
+  return found && build(chosen);
 }
 
 // Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it
@@ -314,7 +318,10 @@ bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vect
 
 // Local search in all of the query's box, from the best cells of a part of it.
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
-  builder_.build(whole_, outline_, pair, forest_.scale);
+  if (!builder_.build(whole_, outline_, pair, forest_.scale, must_stop_)) {
+    outcome_.status = Status::stopped;
+    return true;
+  }
   std::vector<Cell> point = nearest_in(part, *home_);
   level.lagrangian.place_best_cells(point);
   return finds_witness(whole_, outline_.box, std::move(point), target, kLocalPatienceBelow);

@@ -114,6 +114,22 @@ Residual residual_of(const Case& c, const Box& box, Pair pair) {
   return residual;
 }
 
+// A builder that had to stop is as good as new.
+void check_stopped(const Case& c, const Outline& outline, Pair pair, const Residual& expected) {
+  ResidualBuilder builder(c.forest, 1);
+  Residual residual;
+  int polls = 0;
+  const std::function<bool()> second = [&] { return ++polls == 2; };
+  const auto undecided = std::count_if(outline.trees.begin(), outline.trees.end(),
+                                       [](const Outline::Tree& tree) { return tree.root >= 0; });
+  const bool built = builder.build(residual, outline, pair, c.forest.scale, &second);
+  CHECK(built == (undecided < 2), "it stops when it is told to");
+  CHECK(builder.build(residual, outline, pair, c.forest.scale), "nobody told it to stop");
+  CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
+  CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
+  CHECK(residual.slot_node == expected.slot_node && residual.gate_slot == expected.gate_slot, "the same splits");
+}
+
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
   // As in a search for an explanation, a change is undone or built upon.
   if (workshop.outline.now % 2 == 0) workshop.before = contest.allowed;
@@ -138,6 +154,7 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
   }
   contest.box = box_of(c, contest.allowed);
   workshop.builder.build(contest.residual, *outline, contest.pair, c.forest.scale);
+  check_stopped(c, *outline, contest.pair, contest.residual);
   for (const std::int32_t f : r.features)
     if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);

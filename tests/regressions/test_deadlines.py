@@ -9,7 +9,9 @@ import pytest
 
 import treeproof as tp
 from treeproof.model.decision import Sums
-from treeproof.query.oracle import Refuted
+from treeproof.query.cache import Cache
+from treeproof.query.oracle import Alteration, Refuted
+from treeproof.query.tally import Tally
 from treeproof.questions import most_general as most_general_module
 from treeproof.questions import moves as moves_module
 from treeproof.questions.moves import Moves
@@ -131,3 +133,33 @@ def test_of_a_witness_that_differs_in_many_features_most_are_put_back_even_after
     point, label = context.nearer(instance, Refuted(far, 1), deadline)
     assert [f for f, cell in enumerate(point) if cell != instance.point[f]] == [250, 251]
     assert label == context.cells.label(point) == 1
+
+
+@pytest.mark.parametrize("target", [None, "yes"])
+def test_of_a_change_that_the_deadline_cut_short_few_features_are_left(monkeypatch, target):
+    # The witness had moved nearly all of them: the change was useless, and took long to show.
+    columns = [f"x{j}" for j in range(300)]
+    weights = {"x7": 1.0, "x250": 1.0, "x251": 1.0}  # two of these decide
+    trees = [tp.split(name, 0.5, tp.leaf([0.0]), tp.leaf([weights.get(name, 0.0)])) for name in columns]
+    sums = Sums((0.0,), cuts=(1.5,))
+    forest = tp.build_forest(trees, columns=columns, classes=["no", "yes"], vote="sum", sums=sums)
+    explainer = tp.Explainer(forest, tabulate=False)
+    context = explainer._context
+    far = Refuted(tuple(feature.n_cells - 1 for feature in context.space.features), 1)
+    monkeypatch.setattr(Cache, "ask", lambda self, fixed: far)
+    monkeypatch.setattr(context.oracle, "alter", lambda *args: Alteration(frozenset(range(300)), far, False, Tally()))
+    found = explainer.contrastive([0.0] * 300, target=target, distance=None, timeout=0)
+    assert found.status == "sound"
+    assert found.features == (250, 251)
+    assert forest.predict([found.witness])[0] == found.witness_label == "yes"
+
+
+@pytest.mark.parametrize(("value", "certain"), [(2.0, True), (1.0, False)])
+def test_a_point_that_rounding_may_have_decided_is_told(value, certain):
+    trees = [tp.split("a", 0.5, tp.leaf([0.1]), tp.leaf([value])), tp.split("b", 0.5, tp.leaf([0.1]), tp.leaf([0.3]))]
+    sums = Sums((0.0,), cuts=(1.3,))
+    forest = tp.build_forest(trees, columns=COLUMNS, classes=["no", "yes"], vote="sum", sums=sums)
+    context = tp.Explainer(forest)._context
+    point = context.space.cells(np.array([1.0, 1.0], dtype=np.float32))
+    assert context.cells.band > 0
+    assert context.cells.may_tie(point, context.cells.label(point)) is not certain

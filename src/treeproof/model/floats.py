@@ -77,6 +77,35 @@ class Floats:
         """
         return "missing" if math.isnan(value) else _shortest(self.name, value)
 
+    def all_short(self, values: npt.NDArray[Any]) -> list[float]:
+        """Return a decimal with few digits for each number of this type: of seven digits, or else the shortest.
+
+        Many at a time, which is several times faster than `shortest` for each. Missing ones stay.
+
+        >>> FLOAT32.all_short(np.array([0.1, 16777216.0, 0.12345679], dtype=np.float32))
+        [0.1, 16777216.0, 0.12345679]
+        """
+        short = _with_digits(7, values)
+        (left,) = np.nonzero(short.astype(self.dtype) != values)
+        if self.dtype is np.float64:
+            short[left] = values[left]
+        for digits in () if self.dtype is np.float64 else (8, 9):
+            # Numbers are less far apart below a power of two than above: its nearest decimal need not be the shortest.
+            powers = left[np.abs(np.frexp(values[left])[0]) == 0.5]
+            short[left] = _with_digits(digits, values[left])
+            short[powers] = [float(self.shortest(value)) for value in values[powers].tolist()]
+            left = left[short[left].astype(self.dtype) != values[left]]
+        found = short.tolist()
+        for i in np.flatnonzero(np.isnan(values)).tolist():
+            found[i] = math.nan  # the same object each time, so that rows of results are equal
+        return found
+
+
+def _with_digits(digits: int, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the decimals with so many digits that are nearest to the values."""
+    texts = f"%.{digits}g " * len(values) % tuple(values.tolist())
+    return np.fromiter(map(float, texts.split()), np.float64, len(values))
+
 
 @lru_cache(maxsize=2**14)
 def _shortest(name: FloatName, value: float) -> str:

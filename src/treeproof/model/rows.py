@@ -41,7 +41,10 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
             f"Each row must have {len(columns)} values, one for each of {_few([c.name for c in columns])}. "
             f"Got {matrix.shape[1]}."
         )
-    if matrix.dtype.kind in "fiub" and all(column.categories is None for column in columns):
+    numeric = all(column.categories is None for column in columns)
+    if numeric and matrix.dtype.kind == "O" and set(map(type, matrix.flat)) == {float}:
+        matrix = matrix.astype(np.float64)  # a list of numbers: one by one takes long where there are many columns
+    if matrix.dtype.kind in "fiub" and numeric:
         with np.errstate(over="ignore"):
             rows = matrix.astype(floats.dtype)
     else:

@@ -47,6 +47,7 @@ class CoreForest:
     def __init__(self, forest: CellForest | SumForest, **parts: Any) -> None:
         self._forest = forest
         # Ranges need no words; sets of values hold one bit for each.
+        self._all_ordered = all(forest.ordered)
         self._ranges = [ordered or gapped for ordered, gapped in zip(forest.ordered, forest.gapped, strict=True)]
         words = [0 if ranges else -(-n // _WORD) for n, ranges in zip(forest.n_cells, self._ranges, strict=True)]
         self._begin = np.concatenate([[0], np.cumsum(words)]).astype(int).tolist()
@@ -85,6 +86,11 @@ class CoreForest:
     def _box(self, domains: Sequence[Domain]) -> _Box:
         """Return the ends of ranges, whether missing values are beside them, and sets one after the other."""
         n = self._forest.n_features
+        ranges = [domain for domain in domains if isinstance(domain, range)] if self._all_ordered else []
+        if len(ranges) == n:  # most spaces have no others, and many columns take long one by one
+            low = np.array([domain.start for domain in ranges], dtype=np.int32)
+            high = np.array([domain.stop for domain in ranges], dtype=np.int32) - np.int32(1)
+            return low, high, np.zeros(n, dtype=np.uint8), np.zeros(0, dtype=np.uint64)
         low, high, missing = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         sets = np.zeros(self._begin[-1], dtype=np.uint64)
         for f, domain in enumerate(domains):

@@ -9,16 +9,22 @@ another named value is 1 divided by the scale; from a missing value to a number,
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from treeproof.model.columns import Rows
 from treeproof.model.floats import as_float, rounded_down
 from treeproof.space.domains import Cells, Domain, as_domain
 from treeproof.space.features import Feature, NumericFeature
 from treeproof.space.space import Space
+
+_SLACK = 2.0**-50  # of the numbers at hand: more than floats are off
+_TINY = 2.0**-1000  # below it they may be off by more
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +41,30 @@ class Ball:
 
     def domains(self, space: Space, row: Rows, point: Cells) -> tuple[Domain, ...]:
         """Return the cells of each feature that some input of the ball around a row has; `point` has its own."""
+        known = self._at_once(space, row, point)
         return tuple(
-            self._domain(feature, self.radius * scale, row, own)
-            for feature, scale, own in zip(space.features, self.scales, point, strict=True)
+            domain or self._domain(feature, self.radius * scale, row, own)
+            for feature, scale, own, domain in zip(space.features, self.scales, point, known, strict=True)
         )
+
+    def _at_once(self, space: Space, row: Rows, point: Cells) -> Iterable[range | None]:
+        """Return those of the domains that floats tell for certain; the others are None."""
+        if space.cuts is None or np.isnan(row).any() or 0 < self.radius < _TINY:
+            return itertools.repeat(None, space.n_features)
+        values, radius = row.astype(np.float64), as_float(self.radius)
+        scales = np.array(list(map(as_float, self.scales)))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            near = radius * scales
+            slack = (np.abs(values) + near) * _SLACK
+            inner = space.cuts.between(values - near + slack, values + near - slack)
+            outer = space.cuts.between(values - near - slack, values + near + slack)
+            certain = (np.minimum(slack, scales) > _TINY) & np.isfinite(values + near + slack)
+        (first, last), own = inner, np.array(point)
+        certain &= (
+            (radius == 0 or radius > _TINY) & (first == outer[0]) & (last == outer[1]) & (first <= own) & (own <= last)
+        )
+        pairs = zip(certain.tolist(), first.tolist(), (last + 1).tolist(), strict=True)
+        return (range(begin, end) if known else None for known, begin, end in pairs)
 
     def reaches(self, f: int, before: float, after: float) -> bool:
         """Return whether a numeric feature may move to a number, from another or from a missing value."""
@@ -64,8 +90,8 @@ class Ball:
     def _numbers(self, feature: NumericFeature, reach: Fraction, value: float) -> Sequence[int]:
         """Return the cells of numbers within reach of a value."""
         near = as_float(reach)
-        slack = (abs(value) + near) * 2.0**-50  # more than floats are off
-        if slack > 2.0**-1000 and math.isfinite(value + near + slack):
+        slack = (abs(value) + near) * _SLACK
+        if slack > _TINY and math.isfinite(value + near + slack):
             inner = feature.between(value - near + slack, value + near - slack)
             if inner == feature.between(value - near - slack, value + near + slack):
                 return inner

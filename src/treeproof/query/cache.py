@@ -84,7 +84,7 @@ class Cache:
     @cached_property
     def own(self) -> tuple[Domain, ...]:
         """The point's own cell of each feature, as a domain."""
-        return tuple(self.forest.only(f, (cell,)) for f, cell in enumerate(self.point))
+        return tuple(map(self.forest.at, range(len(self.point)), self.point))
 
     @property
     def features(self) -> frozenset[int]:

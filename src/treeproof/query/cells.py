@@ -110,6 +110,10 @@ class CellForest:
         assert len(domain) == len(chosen), "an ordered feature's domain has no holes"
         return domain
 
+    def at(self, feature: int, cell: int) -> Domain:
+        """Return the domain of `feature` with one cell."""
+        return range(cell, cell + 1) if self.ordered[feature] else frozenset((cell,))
+
     def allows(self, point: Sequence[int], clauses: Iterable[int] | None = None) -> bool:
         """Return whether a point satisfies all constraints between features, or these ones."""
         asked = self.clauses if clauses is None else [self.clauses[c] for c in clauses]
@@ -165,6 +169,14 @@ class CellForest:
     def label(self, point: Sequence[int]) -> int:
         """Return the class index of the model's own ``predict`` at `point`."""
         return int(self.source.decide(np.array([self.leaves(point)], dtype=np.int32))[0])
+
+    def may_tie(self, point: Sequence[int], label: int) -> bool:
+        """Return whether rounding may have decided for the label at a point: its sums are that close to another's."""
+        if self.band == 0:
+            return False
+        sums = self.scores[self.leaves(point)].sum(axis=0)
+        leads = [sums[label] - sums[k] - self.theta[label, k] for k in range(self.n_classes) if k != label]
+        return min(leads) < self.band
 
     def labels(self, points: Sequence[Sequence[int]]) -> list[int]:
         """Return what `label` does for each point; for many points at once it is several times faster."""

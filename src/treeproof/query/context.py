@@ -21,7 +21,8 @@ from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.gains import largest_gains
-from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays, expired
+from treeproof.query.nearer import put_back
+from treeproof.query.oracle import Cancel, Claim, Labels, Never, Oracle, Refuted, Stays
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group, Units
 from treeproof.space.domains import Cells, Domain
@@ -30,9 +31,6 @@ from treeproof.space.space import Space, feature_index
 from treeproof.space.wording import show_day
 
 Order = Literal["importance", "row", "index"]
-
-
-_FEW = 64  # features that differ, which are looked at one by one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -234,21 +232,12 @@ class Context:
         """
         point, label, own = answer.witness, answer.label, instance.point
         changed = [f for f, cell in enumerate(point) if cell != own[f] and (domains is None or own[f] in domains[f])]
-        # One by one, the last of the list first. Of many, most need not have changed: these are tried by halves, some
-        # also after the deadline, since to show them would take longer.
-        todo = [[f] for f in reversed(changed)] if len(changed) <= _FEW else [changed[_FEW:], changed[:_FEW]]
-        n_tried = 0
-        while todo and (n_tried < _FEW < len(changed) or not expired(deadline)):
-            part = todo.pop()
-            tried = list(point)  # a copy takes far less than a walk over all features
-            for f in part:
-                tried[f] = own[f]
-            n_tried += 1
-            if self.cells.allows(tried) and (other := self._label(tuple(tried))) != instance.label:
-                point, label = tuple(tried), other
-            elif len(part) > 1:
-                todo += [part[len(part) // 2 :], part[: len(part) // 2]]
-        return point, label
+
+        def other(cells: Cells) -> int | None:
+            found = self._label(cells) if self.cells.allows(cells) else instance.label
+            return None if found == instance.label else found
+
+        return put_back(point, label, own, changed, other, deadline)
 
     def evaluated(self, row: Rows, label: int) -> tuple[tuple[Value, ...], Label]:
         """Return a concrete row as people write it, and its label, which the forest's own predict must give it."""
@@ -261,32 +250,17 @@ class Context:
         return self.present(row), self.labels[predicted]
 
     @cached_property
-    def _seven_digits(self) -> str:
-        return "%.7g " * self.forest.n_columns
-
-    @cached_property
-    def _all_numeric(self) -> bool:
-        return all(column.categories is None and not column.date for column in self.forest.columns)
+    def _named(self) -> list[int]:
+        """The columns whose values are not written as numbers."""
+        return [j for j, column in enumerate(self.forest.columns) if column.categories is not None or column.date]
 
     def present(self, row: Rows) -> tuple[Value, ...]:
-        """Return a row as people write it: the shortest numbers that the model reads as the same, named values."""
-        # Seven digits are often enough, and ten times faster to find out than the shortest ones.
-        short = list(map(float, (self._seven_digits % tuple(row.tolist())).split()))
-        same = (np.array(short, dtype=row.dtype) == row).tolist()
-        if self._all_numeric and all(same):
-            return tuple(short)
-        return tuple(
-            column.category(int(value))
-            if column.categories is not None
-            else show_day(value)
-            if column.date
-            else brief
-            if enough
-            else math.nan
-            if math.isnan(value)
-            else float(self.forest.floats.shortest(value))
-            for value, brief, enough, column in zip(row.tolist(), short, same, self.forest.columns, strict=True)
-        )
+        """Return a row as people write it: short numbers that the model reads as the same, named values."""
+        shown: list[Value] = [*self.forest.floats.all_short(row)]
+        for j in self._named:
+            column, value = self.forest.columns[j], float(row[j])
+            shown[j] = show_day(value) if column.categories is None else column.category(int(value))
+        return tuple(shown)
 
 
 def form_of(space: Space, data: Any = None, narrows: bool = False) -> Form:

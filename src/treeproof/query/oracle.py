@@ -295,7 +295,7 @@ def violates(claim: Claim, label: int) -> bool:
 def fix(forest: CellForest, point: Sequence[int], features: Iterable[int]) -> tuple[Domain, ...]:
     """Return the domains that keep `features` at their cell in `point` and leave the others free."""
     fixed = set(features)
-    return tuple(forest.only(f, (point[f],)) if f in fixed else forest.full[f] for f in range(forest.n_features))
+    return tuple(forest.at(f, point[f]) if f in fixed else whole for f, whole in enumerate(forest.full))
 
 
 def restricted(forest: CellForest, domains: Sequence[Domain]) -> frozenset[int]:

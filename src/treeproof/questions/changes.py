@@ -110,23 +110,21 @@ def changes_between(
     reads it. Other numbers are rounded within their cell where they would take many digits, to the decimals of `before`
     and so many `digits` at least, unless that leaves the `ball`.
     """
-    found, same = {}, ((before == after) | (np.isnan(before) & np.isnan(after))).tolist()
-    for f, feature in enumerate(space.features):
-        if all(same[column] for column in feature.columns):
-            continue
+    found, same = {}, (before == after) | (np.isnan(before) & np.isnan(after))
+    for f in sorted({space.feature_of[column] for column in np.flatnonzero(~same).tolist()}):
+        feature = space.features[f]
         number = (written or {}).get(feature.columns[0])
         value = feature.show(after)
-        shown = value if number is not None else _brief(space, f, before, after, ball, digits)
+        shown = value if number is not None else _brief(space, f, before, after, value, ball, digits)
         if number is not None and number != float(space.forest.floats.shortest(number)):
             shown = f"{number!r}, which the model reads as {shown}" if readings else repr(number)
         found[f] = Changed(feature.name, feature.show(before), shown, number is None and shown != value)
     return found
 
 
-def _brief(space: Space, f: int, before: Rows, after: Rows, ball: Ball | None, digits: int) -> str:
+def _brief(space: Space, f: int, before: Rows, after: Rows, value: str, ball: Ball | None, digits: int) -> str:
     """Return a feature's value after a change with as few digits as keep it in its cell and in the ball."""
     feature = space.features[f]
-    value = feature.show(after)
     for n in range(digits, 8):
         shown = feature.show_briefly(after, before, n)
         if shown == value or ball is None:

@@ -22,7 +22,7 @@ from treeproof.query.oracle import Cancel, Entailed, Refuted
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.changes import Changed, ChangeResult
-from treeproof.questions.costs import FeatureCosts
+from treeproof.questions.costs import FeatureCosts, exact_sum
 from treeproof.questions.moves import Moves, make_moves
 from treeproof.questions.result import (
     Result,
@@ -227,7 +227,7 @@ def make_contrastive(
     moves = moves or make_moves(context, instance)
     units = sorted(found.features) if isinstance(found, Change) else []
     reached = moves.reach(found.witness) if isinstance(found, Change) else None
-    if isinstance(found, Change) and distance is not None and sum(moves.distances(found.witness)) != distance:
+    if isinstance(found, Change) and distance is not None and exact_sum(moves.distances(found.witness)) != distance:
         raise InternalError(f"The witness {found.witness} is not at the distance {distance}; please report this.")
     features = context.units.sorted(reached.changes) if reached else ()
     if context.units.touched(features) != frozenset(units):
@@ -313,7 +313,7 @@ def _finish(
     try:
         costs, unit = moves.costs(changed, stay=grouped, deadline=cache.deadline)
     except TimeoutError:
-        far = sum(moves.distances(found.witness), Fraction(0))
+        far = exact_sum(moves.distances(found.witness))
     else:
         nearest = closest(cache, costs, found.witness)
         # A set that is not minimal may lose a group that the closest witness leaves as it was.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -65,6 +65,16 @@ def exact_number(value: Any) -> Fraction:
     Fraction(1, 10)
     """
     return Fraction(str(value))
+
+
+def exact_sum(numbers: Collection[Fraction]) -> Fraction:
+    """Return the sum of fractions, brought to their common denominator once.
+
+    >>> exact_sum([Fraction(1, 2), Fraction(1, 3)])
+    Fraction(5, 6)
+    """
+    common = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(sum(number.numerator * (common // number.denominator) for number in numbers), common)
 
 
 def _exact(feature: str | int, value: Any) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from treeproof.errors import InputError, is_list
@@ -73,10 +73,11 @@ def locate_rows(context: Context, X: Any) -> list[Instance]:
     for i, row in enumerate(rows):
         try:
             point = next(points)
-            if point not in known:
-                known[point] = context.labelled(row, point)
+            one = known.get(point)  # looked up once: a point of many features takes a while to hash
+            if one is None:
+                one = known[point] = context.labelled(row, point)
         except InputError as error:
             error.row = i if origins[i].name is None else origins[i].name
             raise
-        found.append(replace(known[point], row=row, origin=origins[i]))
+        found.append(Instance(row, one.point, one.label, origin=origins[i]))
     return found

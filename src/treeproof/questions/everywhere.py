@@ -13,6 +13,7 @@ from decimal import Context as Digits
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,8 +27,9 @@ from treeproof.query.oracle import Refuted
 from treeproof.query.sums import Score, keeps, score_of
 from treeproof.query.twins import Trees
 from treeproof.space.domains import Cells, Domain, as_domain
-from treeproof.space.features import NumericFeature
+from treeproof.space.features import Feature, NumericFeature
 from treeproof.space.region import Region, read_conditions
+from treeproof.space.space import Space
 from treeproof.space.wording import equals, is_range, show_class
 
 _SHOWN = 8  # features of an input, at most
@@ -75,9 +77,7 @@ class Everywhere:
     @cached_property
     def near(self) -> Cells:
         """A point of the domains, near 0."""
-        space = self.context.space
-        own = [_cell_near(feature, domain) for feature, domain in zip(space.features, self.domains, strict=True)]
-        return tuple(own)
+        return tuple(map(_cell_near, _zeros(self.context.space).cells, self.domains))
 
     def _inside(self, domains: Sequence[Domain]) -> Cells:
         """Return a point of domains, near 0, that satisfies the constraints; InputError if there is none."""
@@ -144,12 +144,17 @@ class Everywhere:
         like = row if own else self._zero
         # Only where the model reads a number that is written otherwise.
         given = {c: v for c, v in (exactly or {}).items() if float(floats.shortest(float(row[c]))) != v}
-        text = []
+        text, zeros, is_zero = [], _zeros(space).texts, (row == 0).tolist()
         for f in tested:
             (column, *_), feature = space.features[f].columns, space.features[f]
-            shown = FLOAT64.shortest(given[column]) if column in given else feature.show_briefly(row, like)
-            text.append(equals(space.names[f], shown))
-        values = [given.get(c, value) for c, value in enumerate(self.context.present(row))]
+            known = zeros[f] if is_zero[column] and column not in given else None
+            if known is None:
+                shown = FLOAT64.shortest(given[column]) if column in given else feature.show_briefly(row, like)
+                known = equals(space.names[f], shown)
+            text.append(known)
+        values = list(self.context.present(row))
+        for column, number in given.items():
+            values[column] = number
         return Input(tuple(values), label, score, tuple(text))
 
     def instance(self, point: Cells) -> Instance:
@@ -259,12 +264,32 @@ def float_above(value: Fraction) -> float:
     return 0.0 - rounded_down(-value)  # no negative zero
 
 
-def _cell_near(feature: Any, domain: Sequence[int] | frozenset[int]) -> int:
-    zero = [0.0] * (max(feature.columns) + 1)
+@dataclass(frozen=True, slots=True)
+class _Zeros:
+    """Of each feature: the cell of 0, and that it is 0 as text; None where 0 cannot occur, or is not written so."""
+
+    cells: list[int | None]
+    texts: list[str | None]
+
+
+_ZEROS: WeakKeyDictionary[Space, _Zeros] = WeakKeyDictionary()  # most features of most inputs that are shown are 0
+
+
+def _zeros(space: Space) -> _Zeros:
+    if space not in _ZEROS:
+        texts = [equals(feature.name, "0") if feature.kind == "real" else None for feature in space.features]
+        _ZEROS[space] = _Zeros([_cell_of_zero(feature) for feature in space.features], texts)
+    return _ZEROS[space]
+
+
+def _cell_of_zero(feature: Feature) -> int | None:
     try:
-        own = feature.cell(zero)
+        return feature.cell([0.0] * (max(feature.columns) + 1))
     except InputError:
-        own = min(domain)
-    if own in domain:
-        return int(own)
-    return int(min(domain, key=lambda cell: abs(cell - own)))
+        return None
+
+
+def _cell_near(own: int | None, domain: Domain) -> int:
+    if own is None:
+        return min(domain)
+    return own if own in domain else min(domain, key=lambda cell: abs(cell - own))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ import numpy as np
 
 from treeproof.errors import InputError, InternalError
 from treeproof.model.columns import Label, Rows, Value
+from treeproof.model.floats import as_float
 from treeproof.model.forest import Forest
 from treeproof.query.ball import Ball
 from treeproof.query.context import Context, Instance
@@ -113,28 +114,39 @@ class Moves:
     def nearest(self) -> Fraction | None:
         """The least distance at which a feature leaves its own cell; None if no feature can."""
         least: tuple[int, int] | None = None  # as a fraction: one of Python's own takes longer to compare
-        for f, cells in enumerate(self._beside):
+        for f in self._perhaps_nearest():
             scale, own = self.scale(f), self.instance.point[f]
-            for cell, n in self._units(f, cells).items():
+            for cell, n in self._units(f, self._beside(f)).items():
                 far = (self._fine, 1) if n is None else (n * scale.denominator, scale.numerator)
                 if cell != own and (least is None or far[0] * least[1] < least[0] * far[1]):
                     least = far
         return None if least is None else Fraction(least[0], least[1] * self._fine)
 
-    @property
-    def _beside(self) -> list[frozenset[int]]:
-        """Few cells of each feature: its own and, of the others that it may take, a closest one."""
-        near = []
-        for f, (domain, own) in enumerate(zip(self.free, self.instance.point, strict=True)):
-            feature = self.context.space.features[f]
-            if isinstance(feature, NumericFeature) and own != feature.missing_cell:
-                missing = () if feature.missing_cell is None else (feature.missing_cell,)
-                step = 2 if missing else 1  # the next number on either side may be behind the cell of missing values
-                cells = {cell for cell in (*range(own - step, own + step + 1), *missing) if cell in domain}
-            else:  # all are equally far
-                cells = {own, *itertools.islice((cell for cell in domain if cell != own), 1)}
-            near.append(frozenset(cells))
-        return near
+    def _perhaps_nearest(self) -> Iterable[int]:
+        """Return features among which is one that leaves its own cell at the least distance."""
+        space, everything = self.context.space, range(len(self.free))
+        if space.cuts is None or self.limits or not all(isinstance(domain, range) for domain in self.free):
+            return everything
+        at, values = space.cuts.begins[:-1] + np.array(self.instance.point), self.instance.row.astype(np.float64)
+        begins, ends = (
+            space.cuts.begins[:-1] + [getattr(domain, end) for domain in self.free] for end in ("start", "stop")
+        )
+        with np.errstate(all="ignore"):
+            down = np.where(at > begins, values - space.cuts.highs[at - 1], np.inf)
+            up = np.where(at + 1 < ends, space.cuts.lows[np.minimum(at + 1, len(space.cuts.lows) - 1)] - values, np.inf)
+            far = np.minimum(down, up) / np.array([as_float(self.scale(f)) for f in everything])
+        least = float(np.min(far, initial=np.inf))
+        # Floats are off by less than the factor; not so where they underflow or overflow.
+        return np.flatnonzero(far <= least * 1.0001).tolist() if 1e-200 < least < 1e200 else everything
+
+    def _beside(self, f: int) -> frozenset[int]:
+        """Return few cells of a feature: its own and, of the others that it may take, a closest one."""
+        domain, own, feature = self.free[f], self.instance.point[f], self.context.space.features[f]
+        if isinstance(feature, NumericFeature) and own != feature.missing_cell:
+            missing = () if feature.missing_cell is None else (feature.missing_cell,)
+            step = 2 if missing else 1  # the next number on either side may be behind the cell of missing values
+            return frozenset(cell for cell in (*range(own - step, own + step + 1), *missing) if cell in domain)
+        return frozenset({own, *itertools.islice((cell for cell in domain if cell != own), 1)})  # all are equally far
 
     def _units(self, f: int, cells: Iterable[int] | None = None) -> Mapping[int, int | None]:
         """Return how far each cell that a feature may take is, or each of these, in whole multiples of 1 / _fine.
@@ -164,8 +176,9 @@ class Moves:
 
     def scale(self, feature: int) -> Fraction:
         """Return the change of a feature that is a distance of 1."""
-        usual = self.usual[feature] if self.usual else span(self.context, feature)
-        return self.scales.get(feature, usual)
+        if feature in self.scales:
+            return self.scales[feature]
+        return self.usual[feature] if self.usual else span(self.context, feature)
 
     def reach(self, answer: Refuted, digits: int = 3, ball: Ball | None = None) -> Reached:
         """Return the closest input of a witness's cells, evaluated by the forest's own predict.
@@ -181,25 +194,23 @@ class Moves:
                 raise InternalError(
                     f"The witness {row.tolist()} breaks the limit {self.limits[f].text!r}; please report this."
                 )
-        return Reached(
-            tuple(
-                value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(values)
-            ),
-            label,
-            changes,
-        )
+        return Reached(as_written(values, written), label, changes)
 
     def distances(self, answer: Refuted) -> list[Fraction]:
         """Return how far each changed feature of `reach` is, from the values themselves and not from `costs`."""
-        before, point = self.instance.row, answer.witness
-        row, _ = self.row(point)
-        found = []
-        for f, feature in enumerate(self.context.space.features):
-            if point[f] == self.instance.point[f]:
-                continue
-            column = feature.columns[0]
-            found.append(self._moved(f, float(before[column]), float(row[column])))
-        return found
+        before, point, features = self.instance.row, answer.witness, self.context.space.features
+        if point not in self._distances:
+            row, _ = self.row(point)
+            changed = [f for f, (cell, own) in enumerate(zip(point, self.instance.point, strict=True)) if cell != own]
+            columns = [features[f].columns[0] for f in changed]
+            self._distances[point] = [
+                self._moved(f, float(before[c]), float(row[c])) for f, c in zip(changed, columns, strict=True)
+            ]
+        return self._distances[point]
+
+    @cached_property
+    def _distances(self) -> dict[Cells, list[Fraction]]:
+        return {}
 
     def _moved(self, f: int, before: float, after: float) -> Fraction:
         """Return how far a feature moved."""
@@ -346,7 +357,24 @@ def _scale(context: Context, f: int, given: Any) -> Fraction:
     return exact_number(given)
 
 
+def as_written(values: Sequence[Value], written: Mapping[int, float]) -> tuple[Value, ...]:
+    """Return a row as people write it, with these numbers, by column, as they are written; texts stay."""
+    found = list(values)
+    for column, number in written.items():
+        if not isinstance(found[column], str):
+            found[column] = number
+    return tuple(found)
+
+
 _SPANS: WeakKeyDictionary[Context, dict[int, Fraction]] = WeakKeyDictionary()  # by feature; each takes all nodes
+
+
+def spans(context: Context) -> list[Fraction]:
+    """Return the span of each feature."""
+    features, known = range(context.space.n_features), _SPANS.get(context, {})
+    if len(known) < len(features):
+        return [span(context, f) for f in features]
+    return [known[f] for f in features]
 
 
 def span(context: Context, f: int) -> Fraction:

@@ -16,7 +16,7 @@ from treeproof.errors import InputError
 from treeproof.query.ball import Ball
 from treeproof.query.context import Context
 from treeproof.questions.costs import exact_number
-from treeproof.questions.moves import given_scales, span
+from treeproof.questions.moves import given_scales, spans
 from treeproof.space.features import NumericFeature
 from treeproof.space.space import Space
 
@@ -38,7 +38,7 @@ def make_scales(context: Context, scale: Mapping[str | int, Any] | None, spreads
     """
     given = given_scales(context, scale)
     features = range(context.space.n_features)
-    usual = [span(context, f) for f in features] if spreads is None else spreads
+    usual = spans(context) if spreads is None else spreads
     measure = SPAN if spreads is None else SPREAD
     if given:
         names = ", ".join(context.names(sorted(given)))

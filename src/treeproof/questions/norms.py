@@ -12,6 +12,7 @@ from treeproof.errors import InputError
 from treeproof.query.ball import Ball
 from treeproof.query.cache import Cache
 from treeproof.query.oracle import Refuted, expired
+from treeproof.questions.costs import exact_sum
 from treeproof.questions.moves import Moves, Reached
 from treeproof.questions.result import digits
 from treeproof.search.closest import CellCosts, Closest, closest, closest_maximum
@@ -104,7 +105,7 @@ class _Sum(Norm):
 
     def distance(self, parts: Sequence[Fraction]) -> Fraction:
         """Return the sum of the parts."""
-        return sum(parts, Fraction(0))
+        return exact_sum(parts)
 
 
 class _Count(Norm):

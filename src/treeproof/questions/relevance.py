@@ -171,7 +171,9 @@ def grade(context: Context, instance: Instance, timeout: float | None) -> Releva
     start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout)
     found = find_relevances(cache, context.order("importance", ()))
-    grades = tuple(_grade(context, instance, found, f) for f in sorted(cache.features))
+    units = sorted(cache.features)
+    named = zip(units, context.unit_names(units), strict=True)
+    grades = tuple(_grade(context, instance, found, f, name) for f, name in named)
     return Relevance(
         label=context.labels[instance.label],
         grades=grades,
@@ -204,10 +206,9 @@ def _certify(
     raise UnsupportedQueryError(f"Whether {name} matters is not known, so there is no certificate; allow more time.")
 
 
-def _grade(context: Context, instance: Instance, found: Relevances, f: int) -> FeatureRelevance:
-    (name,) = context.unit_names([f])
+def _grade(context: Context, instance: Instance, found: Relevances, f: int, name: str) -> FeatureRelevance:
     if f in found.necessary:
-        return _necessary(context, instance, found.necessary[f], f)
+        return _necessary(context, instance, found.necessary[f], f, name)
     if f in found.relevant:
         return FeatureRelevance(
             f, name, "relevant", explanation=tuple(sorted(context.units.features(found.relevant[f])))
@@ -215,11 +216,10 @@ def _grade(context: Context, instance: Instance, found: Relevances, f: int) -> F
     return FeatureRelevance(f, name, "irrelevant" if f in found.irrelevant else "unknown")
 
 
-def _necessary(context: Context, instance: Instance, answer: Refuted, f: int) -> FeatureRelevance:
+def _necessary(context: Context, instance: Instance, answer: Refuted, f: int, name: str) -> FeatureRelevance:
     space = context.space
     witness, label = context.witness(instance.row, answer)
     changes = changes_between(space, instance.row, space.row(answer.witness, near=instance.row))
-    (name,) = context.unit_names([f])
     if name == space.names[f]:
         return FeatureRelevance(f, name, "necessary", None, witness, label, changes[f])
     before, after = (

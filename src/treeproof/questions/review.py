@@ -21,6 +21,7 @@ from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.claims import read_claim
+from treeproof.questions.moves import as_written
 from treeproof.questions.result import (
     Line,
     Role,
@@ -36,7 +37,8 @@ from treeproof.questions.result import (
     whatever,
 )
 from treeproof.search.loosen import Chosen, Conditions
-from treeproof.space.region import Region, Restriction, as_results_mean, in_own_cell, read_conditions
+from treeproof.space.domains import Domain
+from treeproof.space.region import Region, Restriction, as_results_mean, read_conditions
 from treeproof.space.wording import ABOVE_ZERO, AS_FLOAT32, equals, show_class
 
 
@@ -286,27 +288,43 @@ class _Case:
         self, context: Context, instance: Instance | None, label: int, given: list[Restriction], timeout: float | None
     ) -> None:
         space = context.space
-        self.full = full = context.cells.full if instance is None or instance.free is None else instance.free
+        self.full = context.cells.full if instance is None or instance.free is None else instance.free
         self.context, self.instance, self.label, self.given = context, instance, label, given
         self.claimed: Chosen = frozenset(range(len(given)))
         self.ball = None if instance is None else instance.ball
         self.region = Region(space, given)
         if self.region.empty is not None:
             raise _unsatisfiable(f"the conditions on {space.names[self.region.empty]!r}")
-        self.domains = self.region.domains(full)
+        self.domains = self.region.domains(self.full)
         # Without a row, any point and any numbers will do as those that a counterexample should be near.
         self.point = tuple(min(domain) for domain in self.domains) if instance is None else instance.point
         self.row = np.zeros(context.forest.n_columns, context.forest.floats.dtype) if instance is None else instance.row
         self.applies = None if instance is None else self.region.holds(self.row, self.point)
-        kept = range(0 if instance is None else space.n_features)
-        self.conditions = [*given, *(in_own_cell(space, f, self.row, self.point) for f in kept)]
+        self.features = [condition.feature for condition in given]  # of each condition
+        self.features += range(0 if instance is None else space.n_features)
         self.cache = context.cache(Instance(self.row, self.point, label), Stays(label), timeout)
         self.search = Conditions(
             self.cache,
-            [condition.feature for condition in self.conditions],
-            lambda chosen: Region(space, [self.conditions[i] for i in sorted(chosen)]).domains(full),
+            self.features,
+            self._domains,
             local=self.ball is not None,
         )
+
+    def _domains(self, chosen: Chosen) -> tuple[Domain, ...]:
+        """Return the cells that some of the conditions leave."""
+        first, cells = len(self.given), self.context.cells
+        region = Region(self.context.space, [self.given[i] for i in sorted(chosen) if i < first])
+        domains = list(region.domains(self.full))
+        for f in (i - first for i in chosen if i >= first):
+            domains[f] = cells.at(f, self.point[f]) if self.point[f] in domains[f] else frozenset()
+        return tuple(domains)
+
+    def _text(self, i: int) -> str:
+        """Return a condition in words: of a feature that keeps its cell, that it keeps its value."""
+        if i < len(self.given):
+            return self.given[i].text
+        feature = self.context.space.features[self.features[i]]
+        return equals(feature.name, feature.show(self.row))
 
     def result(self, start: float) -> Review:
         """Return everything that can be found before the deadline."""
@@ -424,10 +442,10 @@ class _Case:
         first = len(self.given)
         in_own_cells = {i - first for i in kept if i >= first}
         mentioned = {condition.feature for condition in self.given}
-        features = tuple(sorted({self.conditions[i].feature for i in kept}))
+        features = tuple(sorted({self.features[i] for i in kept}))
         gone = sorted(self.claimed - kept)
         return Repair(
-            rule=tuple(self.conditions[i].text for i in sorted(kept)),
+            rule=tuple(map(self._text, sorted(kept))),
             features=features,
             feature_names=self.context.names(features),
             dropped=tuple(self.given[i].text for i in gone if self.given[i].feature not in in_own_cells),
@@ -460,9 +478,7 @@ class _Case:
             point, label = context.nearer(self.instance, answer, self.cache.deadline, self.domains)
         row, written = self.region.row(point, self.row, brief=True)
         shown, named = context.evaluated(row, label)
-        values = tuple(
-            value if isinstance(value, str) else written.get(column, value) for column, value in enumerate(shown)
-        )
+        values = as_written(shown, written)
         if not np.array_equal(as_row(values, context.forest.columns, context.forest.floats), row, equal_nan=True):
             raise InternalError(f"The counterexample {values} is not read as it should be; please report this.")
         if self.instance is None:

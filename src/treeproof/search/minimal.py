@@ -17,6 +17,7 @@ from typing import Literal
 
 from treeproof.errors import InternalError
 from treeproof.query.cache import Cache
+from treeproof.query.nearer import FEW, put_back
 from treeproof.query.oracle import (
     Alteration,
     Alters,
@@ -30,6 +31,7 @@ from treeproof.query.oracle import (
     expired,
     violates,
 )
+from treeproof.space.domains import Cells
 
 Status = Literal["minimum", "minimal", "sound"]
 """What is proved of a set beyond that it does: none is cheaper; no feature can be left out; nothing."""
@@ -136,11 +138,31 @@ def contrastive(cache: Cache, order: Sequence[int], witness: Refuted, start: fro
     `start` is a set that is known to refute it when freed, by default all features; `witness` shows that.
     """
     freed = cache.features if start is None else start
-    if not _alters_as_a_whole(cache):
-        return checked(cache, _altered(cache, order, witness, freed))
-    found = _alteration(cache, order, freed, witness)
-    assert found.witness is not None, "it had one"
-    return checked(cache, Change(found.features, found.witness, "minimal" if found.finished else "sound"))
+    if _alters_as_a_whole(cache):
+        found = _alteration(cache, order, freed, witness)
+        assert found.witness is not None, "it had one"
+        change = Change(found.features, found.witness, "minimal" if found.finished else "sound")
+    else:
+        change = _altered(cache, order, witness, freed)
+    return checked(cache, _thinned(cache, change) if change.status == "sound" else change)
+
+
+def _thinned(cache: Cache, change: Change) -> Change:
+    """Return a change that the deadline cut short; of many features, those that its witness can do without are gone."""
+    point, own = change.witness.witness, cache.point
+    changed = [f for f, cell in enumerate(point) if cell != own[f]]
+    if len(changed) <= FEW:
+        return change
+
+    def other(cells: Cells) -> int | None:
+        label = _label(cache, cells) if cache.forest.allows(cells) else None
+        return label if label is not None and violates(cache.claim, label) else None
+
+    nearer, label = put_back(point, change.witness.label, own, changed, other, cache.deadline)
+    near_tie = cache.forest.may_tie(nearer, label)
+    cache.tally.near_ties += near_tie
+    witness = Refuted(nearer, label, near_tie)
+    return Change(cache.differences(witness), witness, "sound")
 
 
 def change_beside(cache: Cache, order: Sequence[int], kept: frozenset[int], unasked: frozenset[int]) -> Change | None:
@@ -233,9 +255,12 @@ def _put_back(cache: Cache, witness: Refuted, unit: int) -> Refuted | None:
         return witness
     if cache.forest.band or not cache.forest.allows(cells):
         return None
-    oracle = cache.oracle
-    label = oracle.label(cells) if isinstance(oracle, Labels) else cache.forest.label(cells)
+    label = _label(cache, cells)
     if not violates(cache.claim, label):
         return None
     cache.tally.remembered += 1
     return Refuted(cells, label)
+
+
+def _label(cache: Cache, cells: Cells) -> int:
+    return cache.oracle.label(cells) if isinstance(cache.oracle, Labels) else cache.forest.label(cells)

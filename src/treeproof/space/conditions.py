@@ -22,6 +22,7 @@ from treeproof.space.wording import (
 )
 
 Range = tuple[float | None, float | None]
+_KNOWN = frozenset((float, type(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,9 @@ class Condition:
     near: float | None = None
 
     def __post_init__(self) -> None:
+        ends = {type(self.low), type(self.high), type(self.near)}
+        if ends <= _KNOWN and type(self.name) is str and not self.ranges and self.values is None:
+            return  # most are, and wide models have thousands of them
         numbers = [self.low, self.high, self.near, *(end for ends in self.ranges for end in ends)]
         known = all(n is None or type(n) is float or isinstance(n, Real) for n in numbers)  # the last one takes long
         if not isinstance(self.name, str) or not known:

@@ -277,6 +277,8 @@ def _single(text: str, names: Sequence[str]) -> list[Reading]:
     """Return every way to read the text as a condition without "or"."""
     found = []
     for feature, name in enumerate(names):
+        if name not in text and name.isprintable():  # most of many names; others are also written with escapes
+            continue
         for start, end in _occurrences(text, name):
             parsed = _around(text[:start], feature, text[end:])
             if parsed is not None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof.errors import InputError, did_you_mean
 from treeproof.model.columns import FloatArray, Rows
@@ -23,6 +24,36 @@ from treeproof.space.conditions import Condition
 from treeproof.space.constraints import Constraint
 from treeproof.space.domains import Cells, Clause, Domain
 from treeproof.space.features import Feature, NumericFeature, ValueFeature
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CellEnds:
+    """The ends of the cells of all features, one feature after the other; those of feature f are from begins[f] on."""
+
+    lows: FloatArray
+    highs: FloatArray
+    begins: npt.NDArray[np.intp]
+
+    def nearest(self, cells: Cells, values: npt.NDArray[Any]) -> FloatArray:
+        """Return the number of each cell that is nearest to the value beside it."""
+        at, found = self.begins[:-1] + np.array(cells), values.astype(np.float64)
+        low, high = self.lows[at], self.highs[at]
+        return np.where(found < low, low, np.where(found > high, high, found))
+
+    def between(self, low: FloatArray, high: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Return the first and the last cell of each feature that has a number between its ends."""
+        first = self._count(lambda at: self.highs[at] < low)
+        last = self._count(lambda at: self.lows[at] <= high) - 1
+        return first, last
+
+    def _count(self, is_before: Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]) -> npt.NDArray[np.intp]:
+        """Return, for each feature, how many of its cells come before the first for which that is false: by halves."""
+        first, last = self.begins[:-1], self.begins[1:]
+        while (first < last).any():
+            middle = np.minimum((first + last) // 2, len(self.lows) - 1)
+            before = is_before(middle) & (first < last)
+            first, last = np.where(before, middle + 1, first), np.where(before, last, np.minimum(middle, last))
+        return first - self.begins[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +118,9 @@ class Space:
         if self._whole is None or np.isnan(rows).any():
             return map(self.cells, rows)
         ends = [feature.highs for feature in self.features if isinstance(feature, NumericFeature)]  # all of them
-        pairs = zip(ends, rows.T.astype(np.float64), strict=True)
-        return map(tuple, np.array([np.searchsorted(*pair) for pair in pairs]).T.tolist())
+        values = np.ascontiguousarray(rows.T, dtype=np.float64)
+        cells = [highs.searchsorted(column) for highs, column in zip(ends, values, strict=True)]
+        return map(tuple, np.array(cells).T.tolist())
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:
@@ -103,11 +135,32 @@ class Space:
             ends.append(feature.highs.tolist())
         return ends if len(ends) == self.forest.n_columns else None
 
+    @cached_property
+    def cuts(self) -> CellEnds | None:
+        """The ends of all cells in one table, if all features are columns of numbers, never missing."""
+        numeric = [feature for feature in self.features if isinstance(feature, NumericFeature)]  # all of them
+        if self._whole is None or any(feature.missing_cell is not None for feature in numeric):
+            return None
+        begins = np.cumsum([0, *(len(feature.highs) for feature in numeric)])
+        return CellEnds(
+            np.concatenate([feature.lows for feature in numeric]),
+            np.concatenate([feature.highs for feature in numeric]),
+            begins,
+        )
+
+    @cached_property
+    def feature_of(self) -> list[int]:
+        """The feature of each column."""
+        found = {column: f for f, feature in enumerate(self.features) for column in feature.columns}
+        return [found[column] for column in range(self.forest.n_columns)]
+
     def __repr__(self) -> str:
         return f"<Space: {self.n_features} features of {self.forest!r}>"
 
     def row(self, cells: Cells, near: Rows) -> Rows:
         """Return a row in the given cells, close to the row `near`; in a cell of `near` it keeps that value."""
+        if self.cuts is not None and not np.isnan(near).any():
+            return self.cuts.nearest(cells, near).astype(self.forest.floats.dtype)
         start: list[float] = np.asarray(near).tolist()  # Python's own floats, as in `cells`
         row = list(start)
         for feature, cell in zip(self.features, cells, strict=True):

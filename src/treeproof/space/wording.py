@@ -95,7 +95,8 @@ def rounded_inside(value: float, low: float, high: float, floats: Floats, like: 
     if low <= 0 <= high and abs(value) < SMALLEST:  # where LightGBM cuts in place of zero
         return "0"
     text = floats.shortest(value)
-    if math.isnan(value) or _n_digits(text) <= max(digits, _FEW_DIGITS):
+    n_digits = _n_digits(text)
+    if math.isnan(value) or n_digits <= max(digits, _FEW_DIGITS):
         return text
     own = 0 if math.isnan(like) else len(floats.shortest(like).partition("e")[0].partition(".")[2])
     magnitude = math.floor(math.log10(abs(value)))
@@ -108,7 +109,7 @@ def rounded_inside(value: float, low: float, high: float, floats: Floats, like: 
     if not low < nearest < high:
         nearest = _nearest_inside(Fraction(value), Fraction(low), Fraction(high), decimals)
     shown = FLOAT64.shortest(nearest)
-    return shown if _n_digits(shown) < _n_digits(text) else text
+    return shown if _n_digits(shown) < n_digits else text
 
 
 def _nearest_inside(value: Fraction, low: Fraction, high: Fraction, decimals: int) -> float:

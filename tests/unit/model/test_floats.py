@@ -59,3 +59,19 @@ def test_every_number_is_a_whole_multiple_of_the_finest():
         for value in (floats.next(0.0, 1.0), 0.1, 1.0, 1e-30, floats.largest):
             numerator, denominator = floats.round(value).as_integer_ratio()
             assert (numerator * floats.fine) % denominator == 0
+
+
+@pytest.mark.parametrize("floats", [FLOAT32, FLOAT64], ids=lambda f: f.name)
+def test_many_numbers_at_once_are_as_short_as_one_by_one(floats):
+    rng, bits = np.random.default_rng(0), np.uint32 if floats is FLOAT32 else np.uint64
+    any_bits = rng.integers(0, np.iinfo(bits).max, 5000, dtype=bits).view(floats.dtype)
+    usual = (rng.normal(size=5000) * 10.0 ** rng.integers(-6, 9, 5000)).astype(floats.dtype)
+    powers = 2.0 ** np.arange(-149, 128).astype(floats.dtype)
+    values = np.concatenate([any_bits[np.isfinite(any_bits)], usual, powers, -powers, [0, np.nan]]).astype(floats.dtype)
+    for value, short in zip(values.tolist(), floats.all_short(values), strict=True):
+        if math.isnan(value):
+            assert id(short) == id(math.nan)  # so that tuples with it are equal
+            continue
+        seven = float(f"{value:.7g}")
+        assert floats.round(short) == value
+        assert short == (seven if floats.round(seven) == value else float(floats.shortest(value)))

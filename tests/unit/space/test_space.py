@@ -401,3 +401,30 @@ def test_many_rows_have_the_cells_of_each(missing):
         rows[7, 1] = np.nan
     assert list(space.cells_of(rows)) == [space.cells(row) for row in rows]
     assert list(space.cells_of(rows[:0])) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_table_of_all_cells_says_what_features_do(seed):
+    rng = np.random.default_rng(seed)
+    forest = random_forest(rng, n_columns=5)
+    space = declare(forest)
+    assert space.cuts is not None
+    ends = [*space.cuts.lows.tolist(), *space.cuts.highs.tolist(), 0.0, -0.0, 0.3]
+    for _ in range(20):
+        low, high = np.sort(rng.choice(ends, (2, 5)), axis=0)
+        first, last = space.cuts.between(low, high)
+        for f, feature in enumerate(space.features):
+            assert range(first[f], last[f] + 1) == feature.between(low[f], high[f])
+        near = rng.choice(ends, 5).astype(forest.floats.dtype)
+        cells = tuple(int(rng.integers(feature.n_cells)) for feature in space.features)
+        one_by_one = [
+            feature.values(cell, near.tolist())[0] for feature, cell in zip(space.features, cells, strict=True)
+        ]
+        assert space.row(cells, near).tolist() == one_by_one
+        assert space.cells(space.row(cells, near)) == cells
+
+
+def test_there_is_no_such_table_where_values_may_be_missing():
+    forest = random_forest(np.random.default_rng(0), missing=True)
+    assert declare(forest).cuts is None
+    assert declare(forest, missing=[]).cuts is not None
