@@ -422,14 +422,7 @@ class Explainer:
         plan = abductive.make_plan(
             context, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        ball = self._ball(within, scale)
-
-        def explain(instance: Instance, cancel: Cancel | None = None, memory: Memory[Any] | None = None) -> Abductive:
-            start = time.monotonic()
-            nearby = context.near(instance, ball)
-            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel, memory)
-
-        return explain
+        return abductive.Why(context, plan, self._ball(within, scale), timeout)
 
     @counted("explaining")
     def profile(

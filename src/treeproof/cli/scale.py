@@ -33,7 +33,7 @@ from treeproof.explainer import Explainer
 from treeproof.model.files import load_model, save_forest, write_whole
 from treeproof.proof.certificate import fingerprint
 from treeproof.questions.arrow import as_table, pyarrow, schema
-from treeproof.questions.batch import Question, answers
+from treeproof.questions.batch import Question, answers, count_open
 from treeproof.questions.parallel import count_jobs
 
 MANIFEST, LOCK = "_manifest.json", "_lock"  # names that readers of a folder of Parquet files leave out
@@ -282,11 +282,10 @@ class _Finished:
 
 
 def _finish(
-    certificates: bool, timeout: float | None, question: Question, results: list[Any], scores: Any
+    certificates: bool, timeout: float | None, question: Question, results: Sequence[Any], scores: Any
 ) -> _Finished:
     """Make lines of results, where they were found: this takes time too, and a certificate needs the explainer."""
-    failed = sum(isinstance(result, TreeproofError) for result in results)
-    late = sum(not isinstance(result, TreeproofError) and not result.decided for result in results)
+    failed, late = count_open(results)
     return _Finished(
         as_table(results, scores, question.context.labels),
         failed,

@@ -238,25 +238,34 @@ def count_jobs(n_jobs: Any) -> int:
     return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
 
 
-def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:
+def track(
+    items: Iterable[Result],
+    total: int | None,
+    text: str | None,
+    console: Any = None,
+    weigh: Callable[[Result], int] = lambda _: 1,
+) -> Iterator[Result]:
     """Yield the items and show how many are done, and how many per second; show nothing without `text`.
 
     A bar on standard error if rich is installed, else a count. `total` is None if it is not known: then there is no
-    bar and no time left. On rich's `console`, if one is given, the bar disappears at the end.
+    bar and no time left. On rich's `console`, if one is given, the bar disappears at the end. An item counts as many as
+    `weigh` says.
     """
     if text is None:
         yield from items
         return
     with waiting(None):
-        yield from _drawn(items, total, text, console)
+        yield from _drawn(items, total, text, console, weigh)
 
 
-def _drawn(items: Iterable[Result], total: int | None, text: str, console: Any) -> Iterator[Result]:
+def _drawn(
+    items: Iterable[Result], total: int | None, text: str, console: Any, weigh: Callable[[Result], int]
+) -> Iterator[Result]:
     try:
         from rich import progress as shown
         from rich.console import Console
     except ImportError:
-        yield from _count(items, total, text)
+        yield from _count(items, total, text, weigh)
         return
     known = (shown.BarColumn(), shown.MofNCompleteColumn(), shown.TextColumn("{task.fields[rate]}"))
     left = shown.TimeRemainingColumn(compact=True)
@@ -271,16 +280,19 @@ def _drawn(items: Iterable[Result], total: int | None, text: str, console: Any) 
     start = time.perf_counter()
     with bar:
         task = bar.add_task(text, total=total, rate="-/s")
-        for done, item in enumerate(items, start=1):
+        done = 0
+        for item in items:
             yield item
+            done += weigh(item)
             bar.update(task, completed=done, rate=_rate(done, start))
 
 
-def _count(items: Iterable[Result], total: int | None, text: str) -> Iterator[Result]:
-    start = time.perf_counter()
+def _count(items: Iterable[Result], total: int | None, text: str, weigh: Callable[[Result], int]) -> Iterator[Result]:
+    start, done = time.perf_counter(), 0
     of = "" if total is None else f"/{total}"
-    for done, item in enumerate(items, start=1):
+    for item in items:
         yield item
+        done += weigh(item)
         sys.stderr.write(f"\r{text} {done}{of}, {_rate(done, start)}   ")
         sys.stderr.flush()
     sys.stderr.write("\n")
