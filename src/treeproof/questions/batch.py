@@ -31,7 +31,7 @@ from treeproof.questions.abductive import Abductive, Why
 from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.memory import MOST, Memory
-from treeproof.questions.parallel import run_chunks, shares_memory, track
+from treeproof.questions.parallel import Speed, run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
 from treeproof.questions.together import Found
 from treeproof.space.wording import show_class
@@ -270,6 +270,7 @@ class Question:
         self.kind = kind
         self.context: Context = explainer._context
         self._explain: Callable[..., Any] = explainer._asked(kind, timeout, options)
+        self.speed = Speed()
         # An entry has the cells of a row, and a flag for each.
         self._memory = Memory[Any](min(MOST, _MOST_CELLS // self.context.space.n_features + 1))
 
@@ -442,7 +443,7 @@ def explain_rows(
     context, X = question.context, from_arrow(X)
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
-    chunks = answers(question, rows, origins, n_jobs=n_jobs, on_error=on_error)
+    chunks = answers(question, len(rows), lambda a, b: (rows[a:b], origins[a:b]), n_jobs=n_jobs, on_error=on_error)
     found = list(track(chunks, len(rows), "explaining" if progress else None, weigh=lambda chunk: len(chunk[1])))
     results = Chained(question.own(some) for some, _ in found)
     failed = sum(count_open(part)[0] for part in results.parts)
@@ -461,8 +462,8 @@ def count_open(results: Sequence[Any]) -> tuple[int, int]:
 
 def answers(
     question: Question,
-    rows: Any,
-    origins: Sequence[Origin],
+    n_rows: int,
+    some: Callable[[int, int], tuple[Any, Sequence[Origin]]],
     *,
     n_jobs: int | None,
     on_error: Literal["raise", "return"],
@@ -470,19 +471,21 @@ def answers(
 ) -> Iterator[Any]:
     """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers.
 
-    `finish` makes what is yielded of a chunk's results and scores, also there; by default, both of them.
+    `some` returns the rows from one number up to another, and their origins; where workers share our memory, it is
+    asked for what comes next while they work. `finish` makes what is yielded of a chunk's results and scores, also
+    there; by default, both of them.
     """
     cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
 
-    def here(first: int, some: Sequence[Any], of: Sequence[Origin]) -> Any:
-        return finish(question, *question.answer(first, some, of, cancel, raises))
+    def here(first: int, rows: Sequence[Any], origins: Sequence[Origin]) -> Any:
+        return finish(question, *question.answer(first, rows, origins, cancel, raises))
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
-        some = begin, rows[begin:end], origins[begin:end]
-        return some if shared else (*question.packed, *some, raises, finish)
+        given = begin, *some(begin, end)
+        return given if shared else (*question.packed, *given, raises, finish)
 
     work = here if shared else _answer_elsewhere
-    return run_chunks(work, part, len(rows), n_jobs=n_jobs, shared=shared, cancel=cancel.set)
+    return run_chunks(work, part, n_rows, n_jobs=n_jobs, shared=shared, cancel=cancel.set, speed=question.speed)
 
 
 def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Any:
