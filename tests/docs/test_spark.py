@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,7 +23,10 @@ def test_spark_explains_every_row(tmp_path):
     (spark,) = [block for block in blocks if "pyspark" in block]
     code = f"{blocks[0]}\nrows = X.drop(columns='customer')\n{spark}\nprint(explained.first().asDict())\nspark.stop()\n"
     (tmp_path / "page.py").write_text(code)
-    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    env = os.environ | {"PYSPARK_PYTHON": sys.executable}  # what workers run
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     count, first = done.stdout.splitlines()
     assert count == "600"
