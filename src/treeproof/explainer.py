@@ -493,8 +493,8 @@ class Explainer:
         n_jobs
             Number of workers, as in scikit-learn: ``None`` is one, ``-1`` one for each core. They are threads, unless
             ``joblib.parallel_config`` says otherwise: processes (``"loky"``) or ``"dask"``, to which the
-            explainer travels once each. What comes back from there has no ``certificate()``. The native oracle works
-            outside Python's lock; the others gain nothing from threads.
+            explainer travels once each. What is found there row by row (see ``docs/scale.md``) comes back without
+            ``certificate()``. The native oracle works outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
         timeout

@@ -219,7 +219,7 @@ class Batch(Result, Sequence[Any]):
         ends = [0, *accumulate(map(len, parts))]
         pa = pyarrow()
         tables = [as_table(part, scores[a:b], labels) for part, (a, b) in zip(parts, pairwise(ends), strict=True)]
-        table = pa.concat_tables([schema(labels).empty_table(), *tables])
+        table = pa.concat_tables([schema(labels).empty_table(), *tables]).combine_chunks()  # not all tools take several
         rows = self.labels
         whole = all(type(row) is int for row in rows)
         named = pa.array(rows if whole else map(str, rows), pa.int64() if whole else pa.string())

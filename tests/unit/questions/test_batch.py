@@ -139,6 +139,7 @@ def test_threads_are_the_default_and_a_backend_can_be_chosen(explainer, rows):
             found = explainer.batch(rows)
             assert found == expected
             assert found.to_arrow().drop_columns("seconds") == expected.to_arrow().drop_columns("seconds")
+            assert found[3].certificate().check()  # what comes back is ours: results are made here
             assert explainer.audit(rows[:4], ["a"]).n_rows == 4  # always in threads
     with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(tp.InputError, match=r"Row 103: .*'c'"):
         explainer.batch(rows[:9].assign(c=[0, 1, 2, np.nan, 4, 5, 6, 7, 8]))
