@@ -188,9 +188,7 @@ class Stopper {
   explicit Stopper(double seconds, const Cancel* cancel = nullptr) : cancel_(cancel), ambient_(ambient_cancel()) {
     const auto now = Clock::now();
     next_signal_check_ = now + kSignalInterval;
-    // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
-    if (seconds < 3e7)
-      deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    set_deadline(seconds, now);
   }
 
   bool operator()() {
@@ -210,7 +208,21 @@ class Stopper {
 
   bool interrupted() const { return interrupted_; }
 
+  // Look for a reason to stop, and give what comes next so many seconds; false if there is nothing to come.
+  bool start_again(double seconds) {
+    deadline_ = Clock::time_point::max();
+    if ((*this)()) return false;
+    set_deadline(seconds, Clock::now());
+    return true;
+  }
+
  private:
+  void set_deadline(double seconds, Clock::time_point now) {
+    // Beyond a year nobody waits; it keeps the conversion to clock ticks from overflowing.
+    if (seconds < 3e7)
+      deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
   static constexpr auto kSignalInterval = std::chrono::milliseconds(20);
   const Cancel* const cancel_;
   const Cancel* const ambient_;
@@ -347,6 +359,80 @@ Deletion delete_features_at(Core& core, const std::vector<Cell>& point, int labe
   return found;
 }
 
+// A table with a line for each row, as an array of numpy.
+template <typename T>
+nb::ndarray<nb::numpy, T> as_table(std::vector<T>&& numbers, std::size_t rows, std::size_t columns) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(numbers));
+  const nb::capsule owner(owned.get(), [](void* held) noexcept { delete static_cast<std::vector<T>*>(held); });
+  return {owned.release()->data(), {rows, columns}, owner};
+}
+
+// For each of many points its label, the sum that decided, and what delete_features finds from all features on; each in
+// so many seconds, and all without the GIL. Tables have a line for each point.
+nb::tuple delete_features_of_many(Core& core,
+                                  nb::ndarray<const Cell, nb::ndim<2>, nb::c_contig, nb::device::cpu> points,
+                                  const std::vector<std::int32_t>& order, double seconds, const Cancel* cancel) {
+  const Forest& forest = core.forest();
+  const std::size_t n = points.shape(0), n_features = points.shape(1), n_clauses = forest.clauses.size();
+  if (n_features != static_cast<std::size_t>(forest.n_features))
+    throw std::invalid_argument("the points do not fit the forest");
+  Stopper stopper(seconds, cancel);
+  std::vector<std::int32_t> labels(n);
+  std::vector<std::uint8_t> kept, used_clauses, minimal(n);
+  std::vector<std::uint32_t> counts;
+  std::vector<double> scores(n), times;
+  kept.reserve(n * n_features);
+  {
+    nb::gil_scoped_release release;
+    const auto searcher = core.borrow();
+    const Box free = Box::full(forest);
+    const std::vector<std::uint8_t> all(n_features, 1);
+    for (std::size_t i = 0; i < n && !stopper.interrupted(); ++i) {
+      const auto began = std::chrono::steady_clock::now();
+      const std::vector<Cell> point(points.data() + i * n_features, points.data() + (i + 1) * n_features);
+      if (forest.vote == Vote::majority) {
+        const std::vector<std::int64_t> votes = forest.total_scores(point);
+        labels[i] = static_cast<std::int32_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
+        scores[i] = static_cast<double>(votes[static_cast<std::size_t>(labels[i])]);
+      } else {
+        const std::vector<double> sums = forest.float_sums(point);
+        labels[i] = forest.label_of_sums(sums);
+        scores[i] = sums[sums.size() == 1 ? 0 : static_cast<std::size_t>(labels[i])];
+      }
+      const Claim claim{ClaimKind::stays, labels[i]};
+      const Poll must_stop = [&] { return stopper(); };
+      Deletion found{all, false, std::vector<std::uint8_t>(n_clauses, 0), {}};
+      if (stopper.start_again(seconds)) {
+        searcher->forget();  // what is found must not depend on the points before
+        found = delete_features(*searcher, forest, point, claim, free, order, all, must_stop);
+        if (forest.band > 0 && found.minimal && found.kept == all) {
+          // All rests on the point itself, whose own sums may be closer than rounding.
+          Box own = free;
+          for (std::size_t f = 0; f < n_features; ++f) own.fix(forest, static_cast<int>(f), point[f]);
+          const auto asked = std::chrono::steady_clock::now();
+          const Outcome outcome = searcher->decide(own, claim, point, must_stop);
+          found.tally.count(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count());
+          found.tally.unknown += outcome.status == Status::stopped;
+        }
+      } else {
+        ++found.tally.unknown;
+      }
+      kept.insert(kept.end(), found.kept.begin(), found.kept.end());
+      used_clauses.insert(used_clauses.end(), found.used_clauses.begin(), found.used_clauses.end());
+      minimal[i] = found.minimal;
+      const Tally& tally = found.tally;
+      counts.insert(counts.end(), {tally.entailed, tally.refuted, tally.unknown, tally.remembered, tally.near_ties});
+      times.insert(times.end(), {std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(),
+                                 tally.longest_entailed, tally.longest_refuted});
+    }
+  }
+  if (stopper.interrupted()) throw nb::python_error();
+  return nb::make_tuple(as_table(std::move(labels), n, 1), as_table(std::move(scores), n, 1),
+                        as_table(std::move(kept), n, n_features), as_table(std::move(used_clauses), n, n_clauses),
+                        as_table(std::move(minimal), n, 1), as_table(std::move(counts), n, 5),
+                        as_table(std::move(times), n, 3));
+}
+
 Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
                           const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
                           const std::vector<Cell>& witness, const std::vector<std::uint8_t>& unasked, int effort,
@@ -478,6 +564,9 @@ True
       .def("delete_features", &delete_features_at, "point"_a, "label"_a, "order"_a, "start"_a, "seconds"_a,
            "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features that keep the label while the others stay in a box.")
+      .def("delete_features_of_many", &delete_features_of_many, "points"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
+           "The same for many points, each with its own time: tables of labels, scores, kept features, used clauses, "
+           "whether minimal, counts and seconds.")
       .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
            "unasked"_a, "effort"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features whose change within a box violates the claim.")

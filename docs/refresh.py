@@ -9,7 +9,8 @@ folder of that page:
   for reading, such as one that installs something, and does not run.
 
 A text block that follows a block that ran is what that block prints (of a shell block, without empty lines at its end).
-A python block that needs a library of `OPTIONAL` which is not installed is left as it is. With ``--check`` nothing is
+A python block that needs a library of `OPTIONAL` which is not installed is left as it is, and so is one that imports a
+library of `ELSEWHERE`: a test of its own runs it. With ``--check`` nothing is
 written, and pages that would change are an error.
 """
 
@@ -30,8 +31,9 @@ TESTS = [str(PAGES.parent / "tests"), str(PAGES.parent / "tests" / "oracle")]
 sys.path += [folder for folder in TESTS if folder not in sys.path]  # a page runs the checks of the tests
 OPTIONAL = (
     *("xgboost", "lightgbm", "catboost", "polars"),
-    *("dask", "duckdb", "fastapi", "httpx2", "mlflow", "pyspark"),
+    *("dask", "duckdb", "fastapi", "httpx2", "mlflow"),
 )
+ELSEWHERE = ("pyspark",)
 BLOCK = re.compile(
     r"```(?:python\n(?P<code>.*?)|sh\n(?P<shell>\$ .*?))```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL
 )
@@ -53,6 +55,8 @@ def _run(page: str, shell: bool = True) -> tuple[str, dict[str, object]]:
     def run(block: re.Match[str]) -> str:
         if block["shell"] is not None:
             return block[0] if not shell else _shown("sh", block["shell"], _run_shell(block["shell"]))
+        if any(f"from {library}" in block["code"] for library in ELSEWHERE):
+            return block[0]
         try:
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(block["code"], "page", "exec", dont_inherit=True), names)

@@ -1,17 +1,26 @@
 """Measure a whole table: rows per second, memory and efficiency for numbers of rows, workers and kinds of workers.
 
-``python -m treeproof_bench.scale --folder DIR [--rows 10000,100000] [--models xgboost,forest] [--workers 1,2]
-[--backends threads,loky,dask] [--json FILE]``
+``python -m treeproof_bench.scale --folder DIR [--rows 10000,100000,1000000] [--model xgboost,forest,xgboost-4]
+[--workers 1,2] [--backend threads,loky,dask] [--json FILE]``
 
-It generates tables of 20 features, Parquet in 20 files, and the models in `DIR`, once, and runs ``treeproof explain
---all --out`` on them in processes of its own. With ``--json``, what is measured is kept, and not measured again.
-``--part shared`` measures how many searches rows of discrete columns share, and ``--part pickle`` how long an explainer
-takes to be built and to be unpickled.
+It makes tables of 20 features, Parquet in 20 files, and the models in `DIR`, once, and runs ``treeproof explain --all
+--out`` on them in processes of its own: one line for each choice of model, rows, backend and workers. With ``--json``,
+each is written to the file as soon as it is measured, and one that is there is not measured again, so that a long run
+can be interrupted and gone on with.
 
+* The table is that of `treeproof_bench.population`: columns that depend on each other, heavy tails, counts, shares,
+  categories, and labels that no model predicts without errors.
+* Models: `xgboost`, 100 trees with XGBoost's own defaults (depth 6); `forest`, scikit-learn's, 100 trees of depth 8;
+  `xgboost-4`, 100 trees of depth 4 at a learning rate of 0.1, whose explanations take least, so that all else weighs
+  most. All learnt from 20,000 rows.
 * `rows_s`: rows per second of the whole run, its start included;
+* `ms_row`: an explanation's own time, on average;
 * `peak_mb`: the largest memory (PSS: shared pages count once) of all its processes together;
 * `efficiency`: the sum of the explanations' own seconds with one thread, alone, divided by the run's seconds times its
-  workers. Measure it on a machine that does nothing else.
+  workers; ``-`` until a run with one thread was measured for the model. Measure it on a machine that does nothing else.
+
+``--part shared`` measures how many searches rows of discrete columns share, and ``--part pickle`` how long an explainer
+takes to be built and to be unpickled, and how long until a worker has it.
 """
 
 from __future__ import annotations
@@ -22,55 +31,59 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import treeproof as tp
+from treeproof_bench import population
 
-FEATURES, FILES, TRAINED = 20, 20, 20_000
-MODELS = ("xgboost", "forest")
+FEATURES, FILES, TRAINED, MOST = 20, 20, 20_000, 1_000_000
+MODELS = ("xgboost", "forest", "xgboost-4")
 
 
-def draw(n: int, seed: int) -> Any:
-    """Return rows of 20 columns: ten continuous, ten of few values, with a label that depends on some of them."""
+@lru_cache(maxsize=1)
+def draw(n: int) -> Any:
+    """Return a frame of rows, of which the first are those to learn from, and their labels."""
     import pandas as pd
 
-    rng = np.random.default_rng(seed)
-    numbers = rng.normal(size=(n, FEATURES // 2)).round(3)
-    levels = rng.integers(0, 6, size=(n, FEATURES // 2))
-    frame = pd.DataFrame(np.hstack([numbers, levels]), columns=[f"f{j}" for j in range(FEATURES)])
-    score = frame.f0 + frame.f1 * (frame.f10 > 2) + 0.5 * frame.f11 - 0.4 * frame.f12 + 0.3 * rng.normal(size=n)
-    return frame.astype(np.float32), (score > 0.25).astype(int)
+    drawn = population.draw(TRAINED + n, FEATURES, seed=0)
+    return pd.DataFrame(drawn.X.astype(np.float32), columns=[f"f{j}" for j in range(FEATURES)]), drawn.y
 
 
-def prepare(folder: Path, rows: int, model: str) -> tuple[Path, Path]:
-    """Return the files of the table and of the model, made if they are not there."""
+def prepare(folder: Path, rows: int, model: str, most: int = MOST) -> tuple[Path, Path]:
+    """Return the files of the table and of the model, made if they are not there; a table begins as a larger one."""
     table, saved = folder / f"rows-{rows}", folder / f"{model}.json"
     if not table.exists():
+        frame, _ = draw(max(most, rows))
         begun = table.with_suffix(".begun")
         begun.mkdir(parents=True, exist_ok=True)
+        ends = np.linspace(TRAINED, TRAINED + rows, FILES + 1).astype(int)
         for k in range(FILES):
-            draw(rows // FILES, seed=k + 1)[0].to_parquet(begun / f"part-{k:02d}.parquet")
+            frame[ends[k] : ends[k + 1]].to_parquet(begun / f"part-{k:02d}.parquet", index=False)
         begun.rename(table)
     if not saved.exists():
-        tp.save_forest(tp.Explainer(make(model)).forest, saved)
+        tp.save_forest(tp.Explainer(make(model, most)).forest, saved)
     return table, saved
 
 
-def make(model: str, trees: int = 100) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    X, y = draw(TRAINED, seed=0)
+def make(model: str, most: int = MOST) -> Any:
+    """Return a model, learnt from the first rows."""
+    X, y = (some[:TRAINED] for some in draw(most))
     if model == "forest":
-        return RandomForestClassifier(trees, max_depth=8, random_state=0, n_jobs=1).fit(X, y)
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(100, max_depth=8, random_state=0, n_jobs=1).fit(X, y)
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=trees, max_depth=4, learning_rate=0.1, n_jobs=1, random_state=0).fit(X, y)
+    smaller = {"max_depth": 4, "learning_rate": 0.1} if model == "xgboost-4" else {}
+    return XGBClassifier(n_estimators=100, n_jobs=1, random_state=0, **smaller).fit(X, y)
 
 
 def run(table: Path, model: Path, out: Path, workers: int, backend: str) -> dict[str, float]:
@@ -120,55 +133,63 @@ def _memory(pid: int) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
+NAMES = ("model", "rows", "backend", "workers")
+
+
 def measure(args: argparse.Namespace) -> None:
-    known = [json.loads(line) for line in args.json.read_text().splitlines()] if _exists(args.json) else []
-    names = ("model", "rows", "workers", "backend")
-    print("model     rows      workers backend   rows/s  peak MB  efficiency")
-    for model in args.models:
+    known = [record for record in _read(args.json) if record.get("part", "tables") == "tables"]
+    print("model      rows      backend workers   rows/s  ms/row  peak MB  efficiency")
+    for model in args.model:
         for rows in args.rows:
             table, saved = prepare(args.folder, rows, model)
-            wanted = [
-                (1, "threads"),
-                *((w, b) for b in args.backends for w in args.workers if (w, b) != (1, "threads")),
-            ]
-            for workers, backend in wanted:
-                place = dict(zip(names, (model, rows, workers, backend), strict=True))
-                record = next((each for each in known if {n: each[n] for n in names} == place), None)
-                if record is None:
-                    record = place | run(table, saved, args.folder / "out", workers, backend)
-                    known.append(record)
-                    if args.json:
-                        with args.json.open("a") as file:
-                            file.write(json.dumps(record) + "\n")
-                alone = next(
-                    each["explaining"]
-                    for each in known
-                    if (each["model"], each["rows"], each["workers"], each["backend"]) == (model, rows, 1, "threads")
-                )
-                efficiency = alone / (record["seconds"] * workers)
-                rate = rows / record["seconds"]
-                print(
-                    f"{model:<9} {rows:>9,} {workers:>7} {backend:<8} {rate:>7.0f} {record['peak_mb']:>8.0f} "
-                    f"{efficiency:>11.2f}",
-                    flush=True,
-                )
+            for backend in args.backend:
+                for workers in args.workers:
+                    place = dict(zip(NAMES, (model, rows, backend, workers), strict=True))
+                    record = next((each for each in known if {name: each[name] for name in NAMES} == place), None)
+                    if record is None:
+                        record = place | run(table, saved, args.folder / "out", workers, backend)
+                        known.append(record)
+                        _append(args.json, {"part": "tables", **record})
+                    _tell(record, known)
 
 
-def _exists(path: Path | None) -> bool:
-    return path is not None and path.exists()
+def _tell(record: dict[str, Any], known: list[dict[str, Any]]) -> None:
+    """Print one line; efficiency is measured against the longest run of the same model with one thread."""
+    alone = [
+        each for each in known if (each["model"], each["backend"], each["workers"]) == (record["model"], "threads", 1)
+    ]
+    one = max(alone, key=lambda each: int(each["rows"]), default=None)
+    rows, seconds = record["rows"], record["seconds"]
+    ideal = None if one is None else rows * one["explaining"] / one["rows"] / record["workers"]
+    print(
+        f"{record['model']:<9} {rows:>9,} {record['backend']:>8} {record['workers']:>7} {rows / seconds:>8.0f} "
+        f"{1000 * record['explaining'] / rows:>7.3f} {record['peak_mb']:>8.0f} "
+        f"{'-' if ideal is None else f'{ideal / seconds:.2f}':>11}",
+        flush=True,
+    )
+
+
+def _read(path: Path | None) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path is not None and path.exists() else []
+
+
+def _append(path: Path | None, record: dict[str, Any]) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
 
 
 def shared(args: argparse.Namespace) -> None:
     """Print how many rows share a search, and what that saves, on columns of few values."""
-    print("values  rows   distinct cells  CPU of a batch / CPU of its rows one by one")
-    rng = np.random.default_rng(0)
-    for values in (2, 4, 8):
-        X = rng.integers(0, values, size=(args.rows[0], 8)).astype(np.float32)
-        from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import RandomForestClassifier
 
-        explainer = tp.Explainer(
-            RandomForestClassifier(30, max_depth=6, random_state=0).fit(X, X[:, :3].sum(1) > values)
-        )
+    print("values  columns   rows  searches  share of searches  CPU of the batch / of its rows one by one")
+    rng = np.random.default_rng(0)
+    n = args.rows[0]
+    for values, columns in ((2, 8), (2, 16), (4, 8), (8, 8)):
+        X = rng.integers(0, values, size=(n, columns)).astype(np.float32)
+        model = RandomForestClassifier(30, max_depth=6, random_state=0).fit(X, X[:, :3].sum(1) > 1.5 * (values - 1))
+        explainer = tp.Explainer(model, tabulate=False)
         distinct = len(set(explainer.space.cells_of(X)))
         start = time.process_time()
         explainer.batch(X)
@@ -176,30 +197,47 @@ def shared(args: argparse.Namespace) -> None:
         for row in X:
             explainer.abductive(row)
         ratio = (middle - start) / (time.process_time() - middle)
-        print(f"{values:>6} {len(X):>6} {distinct:>14} {ratio:>12.2f}")
+        print(f"{values:>6} {columns:>8} {n:>6} {distinct:>9} {distinct / n:>18.3f} {ratio:>12.3f}", flush=True)
+        found = {"values": values, "columns": columns, "rows": n, "searches": distinct, "cpu_ratio": ratio}
+        _append(args.json, {"part": "shared", **found})
 
 
 def pickled(args: argparse.Namespace) -> None:
-    """Print how long an explainer takes to be built, and to be unpickled, and what importing takes."""
+    """Print how long an explainer takes to be built, to be unpickled, and to be there in a process that starts."""
     from sklearn.ensemble import RandomForestClassifier
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, FEATURES)).astype(np.float32)
-    model = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X, X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0)
+    model = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X, X[:, 0] + 0.25 * rng.normal(size=len(X)) > 0)
     start = time.process_time()
     explainer = tp.Explainer(model)
     built = time.process_time() - start
-    content = pickle.dumps(explainer)
+    content = pickle.dumps(explainer, protocol=pickle.HIGHEST_PROTOCOL)
     start = time.process_time()
     pickle.loads(content)
     read = time.process_time() - start
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import treeproof"], check=True)
-    imported = time.perf_counter() - start
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
+        file.write(content)
+        file.flush()
+        imported = _started("import treeproof")
+        there = _started(f"import pickle; pickle.load(open({file.name!r}, 'rb'))")
+    record = {"nodes": explainer.forest.n_nodes, "mb": len(content) / 1e6, "built": built, "unpickled": read}
+    _append(args.json, {"part": "pickle", **record, "import": imported, "start": there})
     print(
-        f"{explainer.forest.n_nodes:,} nodes, {len(content) / 1e6:.1f} MB: built in {built:.2f} s of CPU, unpickled in "
-        f"{read:.2f} s; a process that imports treeproof takes {imported:.2f} s"
+        f"{record['nodes']:,} nodes, {record['mb']:.1f} MB: built in {built:.2f} s of CPU, unpickled in {read:.2f} s. "
+        f"A process that imports treeproof takes {imported:.2f} s of CPU, one that unpickles it {there:.2f} s."
     )
+
+
+def _started(code: str) -> float:
+    """Return the seconds of CPU that a new process takes for some lines of Python; the second time, files are known."""
+    import resource
+
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
@@ -207,11 +245,17 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("scale"), help="for tables, models and results")
     parser.add_argument("--part", choices=["tables", "shared", "pickle"], default="tables")
     parser.add_argument("--rows", type=_numbers, default=[10_000])
-    parser.add_argument("--models", type=_words, default=list(MODELS))
+    parser.add_argument("--model", type=_words, default=list(MODELS))
     parser.add_argument("--workers", type=_numbers, default=[1, 2])
-    parser.add_argument("--backends", type=_words, default=["threads", "loky", "dask"])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what is measured; do not measure it again")
+    parser.add_argument("--backend", type=_words, default=["threads", "loky", "dask"])
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="append what is measured; what is there is not measured again"
+    )
     args = parser.parse_args()
+    for chosen, there in ((args.model, MODELS), (args.backend, ("threads", "loky", "dask"))):
+        for name in chosen:
+            if name not in there:
+                parser.error(f"There is no {name!r}; there are {', '.join(there)}.")
     args.folder.mkdir(parents=True, exist_ok=True)
     {"tables": measure, "shared": shared, "pickle": pickled}[args.part](args)
 

@@ -112,6 +112,9 @@ class Forest:
         cancel: Cancel | None,
         free: _Box | None = None,
     ) -> Deletion: ...
+    def delete_features_of_many(
+        self, points: npt.NDArray[np.int32], order: list[int], seconds: float, cancel: Cancel | None
+    ) -> tuple[npt.NDArray[Any], ...]: ...
     def change_features(
         self,
         point: list[int],

@@ -423,14 +423,7 @@ class Explainer:
         plan = abductive.make_plan(
             context, order=order, prefer=prefer, tries=tries, minimum=minimum, cost=cost, inflate=inflate
         )
-        ball = self._ball(within, scale)
-
-        def explain(instance: Instance, cancel: Cancel | None = None, memory: Memory[Any] | None = None) -> Abductive:
-            start = time.monotonic()
-            nearby = context.near(instance, ball)
-            return abductive.explain(context, nearby, plan, seconds_after(timeout, start), cancel, memory)
-
-        return explain
+        return abductive.Why(context, plan, self._ball(within, scale), timeout)
 
     @counted("explaining")
     def profile(
@@ -501,8 +494,8 @@ class Explainer:
         n_jobs
             Number of workers, as in scikit-learn: ``None`` is one, ``-1`` one for each core. They are threads, unless
             ``joblib.parallel_config`` says otherwise: processes (``"loky"``) or ``"dask"``, to which the
-            explainer travels once each. What comes back from there has no ``certificate()``. The native oracle works
-            outside Python's lock; the others gain nothing from threads.
+            explainer travels once each. What is found there row by row (see ``docs/scale.md``) comes back without
+            ``certificate()``. The native oracle works outside Python's lock; the others gain nothing from threads.
         progress
             Whether to show a progress bar on standard error.
         timeout

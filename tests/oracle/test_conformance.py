@@ -28,6 +28,7 @@ from treeproof.query.context import Context, form_of
 from treeproof.query.oracle import (
     Alters,
     Deletes,
+    DeletesMany,
     Entailed,
     Inflates,
     Labels,
@@ -77,6 +78,7 @@ CAPABILITIES: dict[type, set[str]] = {  # a verified oracle runs no search insid
     Labels: {"native", "native-table", "verified"},
     Proves: {"native", "native-table", "verified"},
     Deletes: {"native", "native-table"},
+    DeletesMany: {"native", "native-table"},
     Alters: {"native", "native-table"},
     Inflates: {"native", "native-table"},
 }
@@ -273,6 +275,32 @@ def test_deletion_is_that_of_single_questions(name, vote):
         late = oracle.delete(point, label, order, everything, time.monotonic() - 1)
         assert late.features >= expected
         assert holds(forest, Query(fix(forest, point, late.features), Stays(label)))
+
+
+@having(DeletesMany)
+def test_deletion_at_many_points_is_that_at_each(name, vote):
+    for forest, oracle, rng in cases(name, vote):
+        drawn = [tuple(int(rng.integers(n)) for n in forest.n_cells) for _ in range(4)]
+        points = [point for point in drawn if forest.allows(point)]
+        order = rng.permutation(forest.n_features).tolist()
+        found = oracle.delete_many(np.array(points, dtype=np.int32).reshape(-1, forest.n_features), order, None)
+        assert found.labels.tolist() == [forest.label(point) for point in points]
+        assert found.minimal.tolist() == [1] * len(points)
+        for i, point in enumerate(points):
+            cache = Cache(forest, BruteOracle(forest), point, Stays(forest.label(point)))
+            expected = abductive(cache, order)
+            assert set(np.flatnonzero(found.kept[i])) == expected.features
+            used = [forest.clauses[c] for c in np.flatnonzero(found.clauses[i])]
+            assert holds(
+                replace(forest, clauses=tuple(used)), Query(fix(forest, point, expected.features), cache.claim)
+            )
+        joined = found.joined(found.packed())
+        for table, twice in zip(found, joined, strict=True):
+            np.testing.assert_array_equal(np.concatenate([table, table]), twice)
+        late = oracle.delete_many(np.array(points, dtype=np.int32).reshape(-1, forest.n_features), order, 0)
+        for i, point in enumerate(points):
+            kept = np.flatnonzero(late.kept[i]).tolist()
+            assert holds(forest, Query(fix(forest, point, kept), Stays(forest.label(point))))
 
 
 @having(Alters)

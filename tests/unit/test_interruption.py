@@ -98,6 +98,55 @@ def test_ctrl_c_is_not_forgotten_when_the_core_asks_again(hard, explainer):
         context.oracle.witnesses(box, context.instance(row).label, point, [0] * 200_000, time.monotonic() + 20)
 
 
+@pytest.fixture(scope="module")
+def chunk():
+    """An oracle, and many points that take it a long time together, but a moment each."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 8))
+    model = RandomForestClassifier(60, max_depth=6, random_state=0, n_jobs=1).fit(X, X[:, 0] + X[:, 1] * X[:, 2] > 0)
+    context = tp.Explainer(model)._context
+    points = np.tile(context.space.table_of(X.astype(np.float32)), (500, 1))
+    return context.oracle, points, context.order("importance", ())
+
+
+def test_ctrl_c_ends_a_chunk_of_many_rows(chunk):
+    oracle, points, order = chunk
+    interrupt_soon()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        oracle.delete_many(points, order, None)
+    assert time.monotonic() - start < 5
+
+
+def test_another_thread_ends_a_chunk_of_many_rows(chunk):
+    oracle, points, order = chunk
+    cancel = tp.Cancel()
+    threading.Timer(0.3, cancel.set).start()
+    start = time.monotonic()
+    found = oracle.delete_many(points, order, None, cancel)  # as after a deadline: sound, not minimal
+    assert time.monotonic() - start < 60
+    assert found.minimal[0] == 1
+    assert found.minimal[-1] == 0
+    assert found.kept[-1].all()
+    ambient = tp.Cancel()
+    threading.Timer(0.3, ambient.set).start()
+    start = time.monotonic()
+    with pytest.raises(tp.Cancelled), tp.cancelling(ambient):
+        oracle.delete_many(points, order, None)
+    assert time.monotonic() - start < 5
+
+
+def test_every_row_of_a_chunk_has_its_own_deadline(hard, explainer):
+    _, X = hard
+    context = explainer._context
+    points = context.space.table_of(X[:6].astype(np.float32))
+    start = time.monotonic()
+    found = context.oracle.delete_many(points, context.order("importance", ()), 0.1)
+    assert time.monotonic() - start < 5  # generous, as above
+    assert found.minimal.tolist() == [0] * 6
+    assert min(found.seconds[:, 0]) >= 0.1
+
+
 def test_ctrl_c_ends_threads_after_z3_was_used_too(hard, explainer):
     pytest.importorskip("z3")
     forest, patient = tp.examples.heart_disease()

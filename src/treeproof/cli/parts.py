@@ -6,12 +6,15 @@ import csv
 import gzip
 import io
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
+
+import numpy as np
 
 from treeproof.cli.table import STANDARD_INPUT, Table
 from treeproof.errors import InputError
@@ -42,10 +45,59 @@ class Part:
 class Block:
     """Some rows of a part, as the forest takes them or with an error in their place, and the columns that are kept."""
 
-    begin: int
     rows: Lines
     origins: Sequence[Origin]
     kept: Any
+
+
+class Stream:
+    """The rows of a part, by their numbers there; blocks are read when they are asked for, in order.
+
+    Those before the last row that was `kept` are forgotten. A pool of workers asks from threads of its own.
+    """
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._held: list[tuple[int, Block]] = []  # each with the number of its first row
+        self._end = 0  # of what was read
+        self._lock = threading.Lock()
+
+    def some(self, begin: int, end: int) -> tuple[Lines, Sequence[Origin]]:
+        """Return these rows, and where they came from."""
+        parts = list(self._between(begin, end))
+        if len(parts) == 1:
+            first, last, block = parts[0]
+            return block.rows[first:last], block.origins[first:last]
+        rows: list[Any] = [row for first, last, block in parts for row in block.rows[first:last]]
+        whole = all(isinstance(block.rows, np.ndarray) for _, _, block in parts)
+        origins = [origin for first, last, block in parts for origin in block.origins[first:last]]
+        return np.array(rows) if whole else rows, origins
+
+    def kept(self, begin: int, end: int) -> Any:
+        """Return the columns of these rows that are kept; none of the rows is asked for again."""
+        parts = [block.kept.slice(first, last - first) for first, last, block in self._between(begin, end)]
+        with self._lock:
+            while len(self._held) > 1 and self._held[1][0] <= end:
+                self._held.pop(0)
+        return parts[0] if len(parts) == 1 else pyarrow().concat_tables(map(_as_table, parts))
+
+    def _between(self, begin: int, end: int) -> Iterator[tuple[int, int, Block]]:
+        """Yield the blocks that have these rows, and where in them."""
+        with self._lock:
+            while self._end < end or not self._held:
+                block = next(self._blocks, None)
+                if block is None:
+                    raise ValueError(f"it ends after {self._end} rows")
+                self._held.append((self._end, block))
+                self._end += len(block.origins)
+            held = list(self._held)
+        found = [(max(begin - at, 0), min(end - at, len(block.origins)), block) for at, block in held]
+        yield from [part for part in found if part[0] < part[1]] or [(0, 0, held[0][1])]
+
+
+def _as_table(kept: Any) -> Any:
+    pa = pyarrow()
+    return pa.Table.from_batches([kept]) if isinstance(kept, pa.RecordBatch) else kept
 
 
 class ParquetInput:
@@ -101,7 +153,7 @@ class ParquetInput:
         # A model without names of columns takes them by their order.
         read = list(dict.fromkeys([*wanted, *keys])) if set(wanted) <= set(there) else None
         if not part.n_rows:
-            yield Block(0, [], [], file.schema_arrow.empty_table().select(list(keys)))
+            yield Block([], [], file.schema_arrow.empty_table().select(list(keys)))
             return
         groups, skip = _groups(file, part)
         at, end = part.begin - skip, part.begin + part.n_rows
@@ -112,7 +164,7 @@ class ParquetInput:
                 found = batch.slice(first - begin, last - first)
                 frame = found.to_pandas()
                 origins = [Origin(None, form.of(frame))] * len(frame)
-                yield Block(first, _numbers(frame, columns, form), origins, found.select(list(keys)))
+                yield Block(_numbers(frame, columns, form), origins, found.select(list(keys)))
 
 
 def _opened(path: Any) -> Any:
@@ -200,7 +252,7 @@ class CsvInput:
                     for key, place in zip(keys, places, strict=True)
                 }
                 numbers = [_parsed(table, i, columns, form, begin) for i in range(len(some))]
-                yield Block(begin, numbers, origins, pa.table(kept))
+                yield Block(numbers, origins, pa.table(kept))
                 begin += len(some)
 
 

@@ -22,18 +22,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import treeproof
 from treeproof.cli import codes
 from treeproof.cli.options import JOBS_HELP, check_order, count, make_explainer, target_of
 from treeproof.cli.output import FORMATS, make_folder
-from treeproof.cli.parts import CsvInput, ParquetInput, Part, is_parquet, open_input
+from treeproof.cli.parts import BLOCK, CsvInput, ParquetInput, Part, Stream, is_parquet, open_input
 from treeproof.cli.terminal import complain, say, shows_progress, waiting
 from treeproof.errors import InputError, LostWorkerError, MissingExtraError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model, save_forest, write_whole
 from treeproof.proof.certificate import fingerprint
 from treeproof.questions.arrow import as_table, pyarrow, schema
-from treeproof.questions.batch import Question, answers
+from treeproof.questions.batch import Question, answers, count_open
 from treeproof.questions.parallel import count_jobs
 
 MANIFEST, LOCK = "_manifest.json", "_lock"  # names that readers of a folder of Parquet files leave out
@@ -282,11 +284,10 @@ class _Finished:
 
 
 def _finish(
-    certificates: bool, timeout: float | None, question: Question, results: list[Any], scores: Any
+    certificates: bool, timeout: float | None, question: Question, results: Sequence[Any], scores: Any
 ) -> _Finished:
     """Make lines of results, where they were found: this takes time too, and a certificate needs the explainer."""
-    failed = sum(isinstance(result, TreeproofError) for result in results)
-    late = sum(not isinstance(result, TreeproofError) and not result.decided for result in results)
+    failed, late = count_open(results)
     return _Finished(
         as_table(results, scores, question.context.labels),
         failed,
@@ -393,17 +394,21 @@ class _Run:
         return {**note, "bytes": part.size, "seconds": round(time.perf_counter() - start, 3)}
 
     def _found(self, part: Part, progress: Progress) -> Iterator[tuple[int, list[_Finished], Any]]:
-        """Yield what was found for one block of rows after the other, with its first row and the columns to keep."""
+        """Yield what was found for some thousand rows after the other, with the first one and the columns to keep."""
         args, context = self.args, self.question.context
         finish = partial(_finish, bool(args.certificate), args.timeout)
-        for block in self.source.blocks(part, context.forest.columns, context.form, args.key):
-            found = [_Finished(schema(context.labels).empty_table(), 0, 0, [])]
-            for chunk in answers(
-                self.question, block.rows, block.origins, n_jobs=args.jobs, on_error="return", finish=finish
-            ):
-                found.append(chunk)
-                progress.add(chunk.table.num_rows, chunk.failed)
-            yield block.begin, found, block.kept
+        rows = Stream(self.source.blocks(part, context.forest.columns, context.form, args.key))
+        found, begin, end = [_Finished(schema(context.labels).empty_table(), 0, 0, [])], 0, 0
+        rows.kept(0, 0)  # columns that do not fit are an error also where there is no row
+        for chunk in answers(self.question, part.n_rows, rows.some, n_jobs=args.jobs, on_error="return", finish=finish):
+            found.append(chunk)
+            end += chunk.table.num_rows
+            progress.add(chunk.table.num_rows, chunk.failed)
+            if end - begin >= BLOCK:
+                yield part.begin + begin, found, rows.kept(begin, end)
+                found, begin = [], end
+        if found:
+            yield part.begin + begin, found, rows.kept(begin, end)
 
     def _summary(self) -> int:
         notes = self.manifest.done.values()
@@ -440,8 +445,8 @@ def _with_keys(table: Any, part: Part, begin: int, kept: Any) -> Any:
     """Return lines with the columns that say which row they are about: its file, its number, and those to keep."""
     pa = pyarrow()
     n = table.num_rows
-    files = pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), pa.array([Path(part.path).name]))
-    named = {"file": files, "row": pa.array(range(begin, begin + n), pa.int64())}
+    files = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, dtype=np.int32)), pa.array([Path(part.path).name]))
+    named = {"file": files, "row": pa.array(np.arange(begin, begin + n, dtype=np.int64))}
     for name in kept.schema.names:
         named[name if name not in (*table.schema.names, *named) else f"key_{name}"] = kept[name]
     for place, (name, values) in enumerate(named.items()):

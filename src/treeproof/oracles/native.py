@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,8 +18,9 @@ from treeproof.query.oracle import (
     Answer,
     Cancel,
     Claim,
-    Deletes,
+    DeletesMany,
     Deletion,
+    Deletions,
     Entailed,
     Inflates,
     Inflation,
@@ -30,6 +32,7 @@ from treeproof.query.oracle import (
     Stays,
     Thrift,
     Unknown,
+    expired,
     seconds_left,
 )
 from treeproof.query.scores import exact_leaves
@@ -161,7 +164,7 @@ class PlainOracle(CoreForest):
         return self._ask(query, self._plain)
 
 
-class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
+class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
     """Answers by branch and bound with the Lagrangian bound on residual forests; safe to share between threads.
 
     In a space of a few thousand points at most, such as one of few binary features, all labels are listed beforehand
@@ -221,6 +224,20 @@ class NativeOracle(PlainOracle, Labels, Proves, Deletes, Alters, Inflates):
         box = None if free is None else self._free_box(free)
         found = self._core.delete_features(list(point), label, list(order), chosen, seconds_left(deadline), cancel, box)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)
+
+    def delete_many(
+        self,
+        points: npt.NDArray[np.int32],
+        order: Sequence[int],
+        timeout: float | None,
+        cancel: Cancel | None = None,
+    ) -> Deletions:
+        """Return what is found at all points, by one call of the core."""
+        expired(None)  # somebody may have cancelled the question
+        seconds = math.inf if timeout is None else timeout
+        found = self._core.delete_features_of_many(np.ascontiguousarray(points), list(order), seconds, cancel)
+        labels, scores, kept, clauses, minimal, counts, times = found
+        return Deletions(labels[:, 0], scores[:, 0], kept, clauses, minimal[:, 0], counts, times)
 
     def _free_box(self, free: Sequence[Domain]) -> _Box:
         """Return the box; the last one is kept, since a search asks about the same one again and again."""

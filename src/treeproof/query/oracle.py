@@ -13,7 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from treeproof._core import Cancel, current_cancel
 from treeproof.errors import Cancelled
@@ -29,7 +32,9 @@ __all__ = [
     "Cancel",
     "Claim",
     "Deletes",
+    "DeletesMany",
     "Deletion",
+    "Deletions",
     "Entailed",
     "Inflates",
     "Inflation",
@@ -202,6 +207,68 @@ class Deletes(ABC):
 
         Freed features take the cells of `free`, which have no holes; by default all.
         Another thread may stop it early by `cancel`, as a deadline would.
+        """
+
+
+class Deletions(NamedTuple):
+    """What canonical deletion found at many points: tables with a line for each of them.
+
+    `scores` has the sum, in the model's own arithmetic, that decided the label: of a majority vote, the votes. `kept`
+    and `clauses` are flags, `counts` and `seconds` what `Statistics` has, in its order.
+    """
+
+    labels: npt.NDArray[Any]
+    scores: npt.NDArray[Any]
+    kept: npt.NDArray[Any]
+    clauses: npt.NDArray[Any]
+    minimal: npt.NDArray[Any]
+    counts: npt.NDArray[Any]
+    """How many answers were entailed, refuted, unknown and remembered, and how many near ties there were."""
+    seconds: npt.NDArray[Any]
+    """Of the whole search, and of the longest answers that were entailed and refuted."""
+
+    def lines(self, lines: npt.NDArray[np.intp]) -> Deletions:
+        """Return a copy of these lines."""
+        return Deletions(*(table[lines] for table in self))
+
+    def packed(self) -> list[bytes]:
+        """Return each line as bytes."""
+        n = len(self.labels)
+        if n == 0:
+            return []
+        tables = [np.ascontiguousarray(table).reshape(n, -1).view(np.uint8) for table in self]
+        content, width = np.hstack(tables).tobytes(), sum(table.shape[1] for table in tables)
+        return [content[i * width : (i + 1) * width] for i in range(n)]
+
+    def joined(self, packed: Sequence[bytes]) -> Deletions:
+        """Return these lines, and after them some more that were `packed`."""
+        if not packed:
+            return self
+        content = np.frombuffer(b"".join(packed), dtype=np.uint8).reshape(len(packed), -1)
+        tables, begin = [], 0
+        for table in self:
+            end = begin + table.itemsize * math.prod(table.shape[1:])
+            more = np.ascontiguousarray(content[:, begin:end]).view(table.dtype).reshape(len(packed), *table.shape[1:])
+            tables.append(np.concatenate([table, more]))
+            begin = end
+        return Deletions(*tables)
+
+
+class DeletesMany(Deletes):
+    """Runs canonical deletion as a whole, at many points at once."""
+
+    @abstractmethod
+    def delete_many(
+        self,
+        points: npt.NDArray[np.int32],
+        order: Sequence[int],
+        timeout: float | None,
+        cancel: Cancel | None = None,
+    ) -> Deletions:
+        """Return the label at each point, a line of `points`, and what `delete` finds about it from all features on.
+
+        Each point has `timeout` seconds of its own. Where all features are kept and rounding could matter, the point
+        itself is asked about too, as `treeproof.search.minimal.abductive` does.
         """
 
 

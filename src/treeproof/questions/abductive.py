@@ -17,8 +17,8 @@ from treeproof.model.frames import Origin
 from treeproof.proof.certificate import Certificate, Cheapest, certify
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
-from treeproof.query.context import Context, Instance, Order, deadline_after
-from treeproof.query.oracle import Cancel, Refuted, Stays, fix
+from treeproof.query.context import Context, Instance, Order, deadline_after, seconds_after
+from treeproof.query.oracle import Cancel, DeletesMany, Refuted, Stays, fix
 from treeproof.query.tally import Statistics
 from treeproof.query.units import Group
 from treeproof.questions.costs import FeatureCosts, make_costs
@@ -332,12 +332,14 @@ class Plan:
     """Which explanation is wanted: the shortest that deletion in these orders finds, or, with `costs`, the cheapest.
 
     With `inflate` the values of its features are then widened, in the first order, to intervals and sets that still
-    force the prediction; with ``"unions"``, to several intervals each.
+    force the prediction; with ``"unions"``, to several intervals each. `order` is the only one, if it is that of all
+    rows.
     """
 
     orders: Callable[[Instance], Orders]
     costs: FeatureCosts | None = None
     inflate: Inflate = False
+    order: list[int] | None = None
 
 
 def make_plan(
@@ -370,7 +372,40 @@ def make_plan(
         n_others = len(first) - len(context.units.touched(preferred))
         yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
 
-    return Plan(orders, costs, inflate)
+    return Plan(orders, costs, inflate, of_all if tries == 1 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The question why, as planned, about one row after the other; `oracle_of_many` if they can be asked together."""
+
+    context: Context
+    plan: Plan
+    ball: Ball | None
+    timeout: float | None
+
+    def __call__(
+        self, instance: Instance, cancel: Cancel | None = None, memory: Memory[Search] | None = None
+    ) -> Abductive:
+        """Return the explanation of one row; see `explain`."""
+        start = time.monotonic()
+        nearby = self.context.near(instance, self.ball)
+        return explain(self.context, nearby, self.plan, seconds_after(self.timeout, start), cancel, memory)
+
+    @property
+    def oracle_of_many(self) -> DeletesMany | None:
+        """The oracle, if all that is asked of it is one deletion for each row, which it does for many at once."""
+        plain = self.plan.costs is None and not self.plan.inflate and self.ball is None
+        whole = self.plan.order is not None and not self.context.units.groups
+        oracle = self.context.oracle
+        return oracle if plain and whole and isinstance(oracle, DeletesMany) else None
+
+    def made(self, instance: Instance, found: Sufficient, stats: Statistics) -> Abductive:
+        """Return what such a deletion found for a row."""
+        assert self.plan.order is not None
+        return _made(
+            self.context, instance, self.plan, Search(found, self.plan.order, stats, None, None, None, late=False)
+        )
 
 
 def explain(

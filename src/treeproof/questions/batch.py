@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import hashlib
 import logging
 import pickle
 import threading
 import time
+from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -25,16 +26,19 @@ from treeproof.model.labels import Named, plain_label
 from treeproof.model.rows import as_rows, one_by_one
 from treeproof.query.context import Context
 from treeproof.query.oracle import Cancel
-from treeproof.questions.abductive import Abductive
+from treeproof.questions import together
+from treeproof.questions.abductive import Abductive, Why
 from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.contrastive import Contrastive
-from treeproof.questions.memory import Memory
-from treeproof.questions.parallel import run_chunks, shares_memory, track
+from treeproof.questions.memory import MOST, Memory
+from treeproof.questions.parallel import Speed, run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
-from treeproof.space.domains import Cells
+from treeproof.questions.together import Found
 from treeproof.space.wording import show_class
 
 _log = logging.getLogger(__name__)
+
+_MOST_CELLS = 5_000_000  # that a memory holds
 
 BatchKind = Literal["abductive", "contrastive"]
 
@@ -61,7 +65,7 @@ class Batch(Result, Sequence[Any]):
     1    No     1                   (chest-pain,)
     """
 
-    results: tuple[Any, ...]
+    results: Sequence[Any]
     kind: BatchKind = "abductive"
     index: Any = field(default=None)
     _scores: tuple[float | None, ...] = field(default=(), repr=False)
@@ -211,10 +215,13 @@ class Batch(Result, Sequence[Any]):
         """
         scores = self._scores or (None,) * len(self)
         labels = self._labels or tuple({result.label: None for result in self.explained})
-        table = as_table(self.results, scores, labels)
+        parts = self.results.parts if isinstance(self.results, Chained) else [self.results]
+        ends = [0, *accumulate(map(len, parts))]
+        pa = pyarrow()
+        tables = [as_table(part, scores[a:b], labels) for part, (a, b) in zip(parts, pairwise(ends), strict=True)]
+        table = pa.concat_tables([schema(labels).empty_table(), *tables]).combine_chunks()  # not all tools take several
         rows = self.labels
         whole = all(type(row) is int for row in rows)
-        pa = pyarrow()
         named = pa.array(rows if whole else map(str, rows), pa.int64() if whole else pa.string())
         return table.add_column(0, "row", named)
 
@@ -263,7 +270,9 @@ class Question:
         self.kind = kind
         self.context: Context = explainer._context
         self._explain: Callable[..., Any] = explainer._asked(kind, timeout, options)
-        self._memory = Memory[Any]()
+        self.speed = Speed()
+        # An entry has the cells of a row, and a flag for each.
+        self._memory = Memory[Any](min(MOST, _MOST_CELLS // self.context.space.n_features + 1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Question, self._asked
@@ -274,19 +283,40 @@ class Question:
         content = pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL)
         return hashlib.blake2b(content, digest_size=16).hexdigest(), np.frombuffer(content, dtype=np.uint8)
 
+    def own(self, results: Sequence[Any]) -> Sequence[Any]:
+        """Return results that came from another process, from which explanations can be made here."""
+        if isinstance(results, Found) and isinstance(self._explain, Why):
+            results.why = self._explain
+        return results
+
     def answer(self, first: int, rows: Sequence[Any], origins: Sequence[Origin], cancel: Cancel, raises: bool) -> Chunk:
         """Return what is found for each row, or its error in its place, and the rows' scores.
 
-        `first` is the number of the first row.
+        `first` is the number of the first row. Rows are asked about together where the question and the oracle allow
+        it, which gives the same, and otherwise one by one.
         """
+        why = self._explain
+        oracle = why.oracle_of_many if isinstance(why, Why) else None
+        if oracle is None or not isinstance(why, Why):
+            return self._answer_one_by_one(first, rows, origins, cancel, raises)
+        found = together.find(why, oracle, rows, origins, cancel, self._memory)
+        for i, error in sorted(found.errors.items()):
+            if isinstance(error, InputError):
+                error.row = first + i if origins[i].name is None else origins[i].name
+            if raises:
+                raise error
+        return found, found.scores
+
+    def _answer_one_by_one(
+        self, first: int, rows: Sequence[Any], origins: Sequence[Origin], cancel: Cancel, raises: bool
+    ) -> Chunk:
         results: list[Any] = []
         context, explain, memory = self.context, self._explain, self._memory
-        for i, (row, origin, point) in enumerate(zip(rows, origins, self._points(rows), strict=True), start=first):
+        for i, (row, origin) in enumerate(zip(rows, origins, strict=True), start=first):
             try:
                 if isinstance(row, InputError):
                     raise row
-                found = context.locate(row, origin) if point is None else context.labelled(row, point, origin)
-                results.append(explain(found, cancel, memory))
+                results.append(explain(context.locate(row, origin), cancel, memory))
             except TreeproofError as error:
                 if isinstance(error, InputError):
                     error.row = i if origin.name is None else origin.name
@@ -295,31 +325,58 @@ class Question:
                 results.append(error)
         return results, self._scores(rows, results)
 
-    def _points(self, rows: Sequence[Any]) -> Iterable[Cells | None]:
-        """Return the cells of each row, found together; None for each if some of the rows may have none."""
-        if isinstance(rows, np.ndarray):
-            with contextlib.suppress(InputError):
-                return list(self.context.space.cells_of(rows))
-        return [None] * len(rows)
-
     def _scores(self, rows: Sequence[Any], results: Sequence[Any]) -> list[float | None]:
         """Return the sum, in the model's own arithmetic, of the label of each row that was explained."""
         places = [i for i, result in enumerate(results) if isinstance(result, Result)]
         scores: list[float | None] = [None] * len(results)
         if places:
             forest, number = self.context.forest, {id(label): k for k, label in enumerate(self.context.labels)}
-            sums = forest.add(forest.route(np.array([rows[i] for i in places])))
-            for i, found in zip(places, sums.tolist(), strict=True):
-                scores[i] = found[0] if len(found) == 1 else found[number[id(results[i].label)]]
+            leaves = forest.route(np.array([rows[i] for i in places]))
+            own = np.array([number[id(results[i].label)] for i in places])
+            if forest.vote == "majority":
+                found = np.sum(forest.leaf_class[leaves] == own[:, None], axis=1).astype(np.float64)
+            else:
+                sums = forest.add(leaves)
+                found = sums[:, 0] if sums.shape[1] == 1 else sums[np.arange(len(places)), own]
+            for i, score in zip(places, found.tolist(), strict=True):
+                scores[i] = score
         return scores
 
 
-Chunk = tuple[list[Any], list[float | None]]
-Finish = Callable[[Question, list[Any], list[float | None]], Any]
+Chunk = tuple[Sequence[Any], list[float | None]]
+Finish = Callable[[Question, Sequence[Any], list[float | None]], Any]
 
 
-def _pairs(question: Question, results: list[Any], scores: list[float | None]) -> list[tuple[Any, float | None]]:
-    return list(zip(results, scores, strict=True))
+def _as_it_is(question: Question, results: Sequence[Any], scores: list[float | None]) -> Chunk:
+    return results, scores
+
+
+class Chained(Sequence[Any]):
+    """The items of several sequences, one after the other; they are made, if they are, when they are looked at."""
+
+    def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
+        self.parts = [part for part in parts if len(part)]
+        self._ends = list(accumulate(map(len, self.parts)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Any, ...]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return tuple(self[i] for i in range(len(self))[place])
+        i = range(len(self))[place]
+        k = bisect_right(self._ends, i)
+        return self.parts[k][i - self._ends[k] + len(self.parts[k])]
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.parts)
 
 
 _questions: OrderedDict[str, Question] = OrderedDict()  # of a worker process, those asked last
@@ -386,38 +443,49 @@ def explain_rows(
     context, X = question.context, from_arrow(X)
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
-    chunks = answers(question, rows, origins, n_jobs=n_jobs, on_error=on_error)
-    found = track((pair for chunk in chunks for pair in chunk), len(rows), "explaining" if progress else None)
-    results, scores = zip(*found, strict=True) if len(rows) else ((), ())
-    failed = sum(isinstance(result, TreeproofError) for result in results)
+    chunks = answers(question, len(rows), lambda a, b: (rows[a:b], origins[a:b]), n_jobs=n_jobs, on_error=on_error)
+    found = list(track(chunks, len(rows), "explaining" if progress else None, weigh=lambda chunk: len(chunk[1])))
+    results = Chained(question.own(some) for some, _ in found)
+    failed = sum(count_open(part)[0] for part in results.parts)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
+    scores = tuple(chain.from_iterable(some for _, some in found))
     return Batch(results, question.kind, row_labels(X), scores, tuple(context.labels))
+
+
+def count_open(results: Sequence[Any]) -> tuple[int, int]:
+    """Return how many rows have an error in their place, and of how many others a deadline left something open."""
+    if isinstance(results, Found):
+        return len(results.errors), int((results.deletions.minimal == 0).sum())
+    errors = [isinstance(result, TreeproofError) for result in results]
+    return sum(errors), sum(not failed and not result.decided for failed, result in zip(errors, results, strict=True))
 
 
 def answers(
     question: Question,
-    rows: Any,
-    origins: Sequence[Origin],
+    n_rows: int,
+    some: Callable[[int, int], tuple[Any, Sequence[Origin]]],
     *,
     n_jobs: int | None,
     on_error: Literal["raise", "return"],
-    finish: Finish = _pairs,
+    finish: Finish = _as_it_is,
 ) -> Iterator[Any]:
     """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers.
 
-    `finish` makes what is yielded of a chunk's results and scores, also there; by default, pairs of them.
+    `some` returns the rows from one number up to another, and their origins; where workers share our memory, it is
+    asked for what comes next while they work. `finish` makes what is yielded of a chunk's results and scores, also
+    there; by default, both of them.
     """
     cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
 
-    def here(first: int, some: Sequence[Any], of: Sequence[Origin]) -> Any:
-        return finish(question, *question.answer(first, some, of, cancel, raises))
+    def here(first: int, rows: Sequence[Any], origins: Sequence[Origin]) -> Any:
+        return finish(question, *question.answer(first, rows, origins, cancel, raises))
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
-        some = begin, rows[begin:end], origins[begin:end]
-        return some if shared else (*question.packed, *some, raises, finish)
+        given = begin, *some(begin, end)
+        return given if shared else (*question.packed, *given, raises, finish)
 
     work = here if shared else _answer_elsewhere
-    return run_chunks(work, part, len(rows), n_jobs=n_jobs, shared=shared, cancel=cancel.set)
+    return run_chunks(work, part, n_rows, n_jobs=n_jobs, shared=shared, cancel=cancel.set, speed=question.speed)
 
 
 def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -41,9 +41,13 @@ class Memory(Generic[Found]):
 
     def put(self, key: Hashable, found: Found) -> None:
         """Remember what was found; the longest unused is forgotten if there are too many."""
+        self.put_all([(key, found)])
+
+    def put_all(self, found: Iterable[tuple[Hashable, Found]]) -> None:
+        """Remember what was found for each of several keys."""
         with self._lock:
-            self._found[key] = found
-            if len(self._found) > self._most:
+            self._found.update(found)
+            while len(self._found) > self._most:
                 self._found.popitem(last=False)
 
 

@@ -64,24 +64,27 @@ def run_chunks(
     n_jobs: int | None,
     shared: bool,
     cancel: Callable[[], None] = lambda: None,
+    speed: Speed | None = None,
 ) -> Iterator[Result]:
     """Yield ``work(*part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
 
     With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them.
-    When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that fails.
+    `speed` is what an earlier call learnt of the same work. When a worker process was killed, what it had is done again
+    by another, one by one; `LostWorkerError` if that fails.
     """
     jobs = count_jobs(n_jobs)
     task: Callable[..., Result | Cancelled] = _in_this_context(work) if shared else work
+    speed = Speed() if speed is None else speed
     done = lost = 0
     while done < n:
-        begun, pace = done, _Pace(done, n, jobs)
+        begun, pace = done, _Pace(done, n, jobs, speed)
         with closing(_outputs(task, part, pace, n_jobs, shared)) as outputs:
             try:
                 for (begin, end), (seconds, result) in outputs:
                     if isinstance(result, Cancelled):
                         raise result
                     expired(None)  # of a question that runs in other processes, we are what can be cancelled
-                    pace.learn(end - begin, seconds)
+                    speed.learn(end - begin, seconds)
                     done = end
                     yield result
             except BaseException as error:
@@ -89,6 +92,7 @@ def run_chunks(
                     cancel()
                     raise
                 lost += 1
+                speed.length = 1
                 if done == begun and lost > 1:
                     raise LostWorkerError(
                         f"A worker process was killed while it explained row {done}, or one of the next few, for the "
@@ -130,14 +134,20 @@ def _outputs(
             run = partial(delayed(_filed), folder)
         while True:
             sent: list[tuple[int, int]] = []
+            failed: list[Exception] = []
 
-            def tasks(sent: list[tuple[int, int]]) -> Iterator[Any]:
+            def tasks(sent: list[tuple[int, int]], failed: list[Exception]) -> Iterator[Any]:
                 # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
                 for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
+                    try:
+                        arguments = part(*ends)
+                    except Exception as error:  # joblib may ask in a thread of its own, where nobody would hear of it
+                        failed.append(error)
+                        return
                     sent.append(ends)
-                    yield run(work, *part(*ends))
+                    yield run(work, *arguments)
 
-            outputs = parallel(tasks(sent))
+            outputs = parallel(tasks(sent, failed))
             try:
                 for place, found in enumerate(outputs):
                     yield sent[place], _from_file(found) if filed else found
@@ -146,6 +156,8 @@ def _outputs(
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")  # joblib warns of tasks that nobody waits for any more
                         outputs.close()
+            if failed:
+                raise failed[0]
             if streams or not sent:
                 return
 
@@ -191,24 +203,31 @@ def _from_file(name: str) -> Any:
     return found
 
 
-class _Pace:
-    """Chunks of numbers, as long as what was learnt so far allows, and shorter towards the end."""
+class Speed:
+    """How long a chunk should be, by what was learnt so far."""
 
-    def __init__(self, begin: int, end: int, jobs: int) -> None:
-        self._begin, self._end, self.jobs = begin, end, jobs
-        self._length = 1
+    def __init__(self) -> None:
+        self.length = 1
+
+    def learn(self, n: int, seconds: float) -> None:
+        """Learn that a chunk of so many took so long."""
+        if n >= self.length:
+            self.length = max(1, min(2 * n, int(n * SECONDS / max(seconds, 1e-9))))
+
+
+class _Pace:
+    """Chunks of numbers, as long as the speed allows, and shorter towards the end."""
+
+    def __init__(self, begin: int, end: int, jobs: int, speed: Speed) -> None:
+        self._begin, self._end, self.jobs, self._speed = begin, end, jobs, speed
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         begin = self._begin
         while begin < self._end:
-            fair = -(-(self._end - begin) // (2 * self.jobs))
-            end = begin + max(1, min(self._length, fair))
+            fair = -(-(self._end - begin) // (2 * self.jobs)) if self.jobs > 1 else self._end - begin
+            end = begin + max(1, min(self._speed.length, fair))
             yield begin, end
             begin = end
-
-    def learn(self, n: int, seconds: float) -> None:
-        """Learn that a chunk of so many took so long."""
-        self._length = max(1, min(2 * n, int(n * SECONDS / max(seconds, 1e-9)))) if n >= self._length else self._length
 
 
 def shares_memory() -> bool:
@@ -238,25 +257,34 @@ def count_jobs(n_jobs: Any) -> int:
     return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
 
 
-def track(items: Iterable[Result], total: int | None, text: str | None, console: Any = None) -> Iterator[Result]:
+def track(
+    items: Iterable[Result],
+    total: int | None,
+    text: str | None,
+    console: Any = None,
+    weigh: Callable[[Result], int] = lambda _: 1,
+) -> Iterator[Result]:
     """Yield the items and show how many are done, and how many per second; show nothing without `text`.
 
     A bar on standard error if rich is installed, else a count. `total` is None if it is not known: then there is no
-    bar and no time left. On rich's `console`, if one is given, the bar disappears at the end.
+    bar and no time left. On rich's `console`, if one is given, the bar disappears at the end. An item counts as many as
+    `weigh` says.
     """
     if text is None:
         yield from items
         return
     with waiting(None):
-        yield from _drawn(items, total, text, console)
+        yield from _drawn(items, total, text, console, weigh)
 
 
-def _drawn(items: Iterable[Result], total: int | None, text: str, console: Any) -> Iterator[Result]:
+def _drawn(
+    items: Iterable[Result], total: int | None, text: str, console: Any, weigh: Callable[[Result], int]
+) -> Iterator[Result]:
     try:
         from rich import progress as shown
         from rich.console import Console
     except ImportError:
-        yield from _count(items, total, text)
+        yield from _count(items, total, text, weigh)
         return
     known = (shown.BarColumn(), shown.MofNCompleteColumn(), shown.TextColumn("{task.fields[rate]}"))
     left = shown.TimeRemainingColumn(compact=True)
@@ -271,16 +299,19 @@ def _drawn(items: Iterable[Result], total: int | None, text: str, console: Any) 
     start = time.perf_counter()
     with bar:
         task = bar.add_task(text, total=total, rate="-/s")
-        for done, item in enumerate(items, start=1):
+        done = 0
+        for item in items:
             yield item
+            done += weigh(item)
             bar.update(task, completed=done, rate=_rate(done, start))
 
 
-def _count(items: Iterable[Result], total: int | None, text: str) -> Iterator[Result]:
-    start = time.perf_counter()
+def _count(items: Iterable[Result], total: int | None, text: str, weigh: Callable[[Result], int]) -> Iterator[Result]:
+    start, done = time.perf_counter(), 0
     of = "" if total is None else f"/{total}"
-    for done, item in enumerate(items, start=1):
+    for item in items:
         yield item
+        done += weigh(item)
         sys.stderr.write(f"\r{text} {done}{of}, {_rate(done, start)}   ")
         sys.stderr.flush()
     sys.stderr.write("\n")

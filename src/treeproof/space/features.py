@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from treeproof.errors import InputError
 from treeproof.model.columns import FloatArray, Label, Rows, Value
@@ -51,6 +52,9 @@ class Feature(Protocol):
 
     def cell(self, row: Sequence[float]) -> int:
         """Return the cell that the row lies in; InputError if the row is outside the feature's domain."""
+
+    def cells(self, rows: FloatArray) -> npt.NDArray[np.int32]:
+        """Return the cell that each row lies in, -1 where `cell` raises an error."""
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return values of `columns` in this cell, as close to the row `near` as possible."""
@@ -123,7 +127,7 @@ class NumericFeature:
                 f"declare it: Explainer(model, missing=[{self.name!r}]), on the command line --missing."
             )
         if self.kind == "binary" and value not in (0, 1):
-            raise InputError(f"Feature {self.name!r} is of kind binary: it must be 0 or 1. Got {self._text(value)}.")
+            raise InputError(f"Feature {self.name!r} is of kind binary: it must be 0 or 1. Got {self.text(value)}.")
         if self.kind in ("integer", "date") and not value.is_integer():
             raise InputError(
                 f"Feature {self.name!r} is of kind {self.kind}: it must be a whole number. "
@@ -134,9 +138,20 @@ class NumericFeature:
             limit = self.floats.largest
             low, high = self._lowest, self.ends[-1]
             bounds = self._condition(None if low == -limit else low, None if high == limit else high)
-            got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self._text(value)
+            got = self.floats.shortest(value) if not 1 <= value <= LAST_DAY else self.text(value)
             raise InputError(f"Feature {self.name!r} must lie within its bounds: {bounds}. Got {got}.")
         return self.cell_of(bisect_left(self.ends, value))
+
+    def cells(self, rows: FloatArray) -> npt.NDArray[np.int32]:
+        """Return the cell that each row lies in, -1 where `cell` raises an error."""
+        values = rows[:, self.column]
+        places = np.searchsorted(self.highs, values).astype(np.int32)
+        good = (values >= self.lows[0]) & (values <= self.highs[-1])
+        if self.kind != "real":
+            good &= (values == 0) | (values == 1) if self.kind == "binary" else values == np.floor(values)
+        missing = -1 if self.missing_cell is None else self.missing_cell
+        cells = places if self.missing_cell is None else places + (places >= missing)
+        return np.where(np.isnan(values), missing, np.where(good, cells, -1)).astype(np.int32)
 
     @cached_property
     def _lowest(self) -> float:
@@ -152,13 +167,14 @@ class NumericFeature:
         """The smallest number of each cell of numbers: `lows`, as Python's own floats."""
         return self.lows.tolist()
 
-    def _text(self, value: float) -> str:
+    def text(self, value: float) -> str:
+        """Return a value as readable text."""
         return show_day(value) if self.kind == "date" else self.floats.shortest(value)
 
     def show_presented(self, row: Sequence[Value]) -> str:
         """Return the value in a row as people write it."""
         value = row[self.column]
-        return value if isinstance(value, str) else self._text(math.nan if value is None else float(value))
+        return value if isinstance(value, str) else self.text(math.nan if value is None else float(value))
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return the value of this cell that is closest to the row `near`, or to 0 if that value is missing."""
@@ -198,13 +214,13 @@ class NumericFeature:
 
     def show(self, row: Rows) -> str:
         """Return the value in a row."""
-        return self._text(float(row[self.column]))
+        return self.text(float(row[self.column]))
 
     def show_briefly(self, row: Rows, like: Rows, digits: int = 3) -> str:
         """Return the value in a row or, if that takes many digits, one of its cell with as few as in the row `like`."""
         value = float(row[self.column])
         if self.kind != "real" or math.isnan(value):
-            return self._text(value)
+            return self.text(value)
         place, own = bisect_left(self.ends, value), float(like[self.column])
         return rounded_inside(value, self.starts[place], self.ends[place], self.floats, own, digits)
 
@@ -266,6 +282,14 @@ class ValueFeature:
                 f"the others are 0. Got [{', '.join(got)}]."
             )
         return int(matches[0])
+
+    def cells(self, rows: FloatArray) -> npt.NDArray[np.int32]:
+        """Return the index of the value in each row, -1 where `cell` raises an error."""
+        cells = np.full(len(rows), -1, dtype=np.int32)
+        given = rows[:, list(self.columns)]
+        for cell in reversed(range(self.n_cells)):  # the first that matches
+            cells[(given == self.points[cell]).all(axis=1)] = cell
+        return cells
 
     def values(self, cell: int, near: Sequence[float]) -> list[float]:
         """Return the columns' values for this named value."""

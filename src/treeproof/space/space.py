@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,14 +113,20 @@ class Space:
             return tuple(map(bisect_left, self._whole, values))
         return tuple(feature.cell(values) for feature in self.features)
 
-    def cells_of(self, rows: Rows) -> Iterable[Cells]:
-        """Return what `cells` does for each of many rows, column by column where that is possible."""
-        if self._whole is None or np.isnan(rows).any():
-            return map(self.cells, rows)
-        ends = [feature.highs for feature in self.features if isinstance(feature, NumericFeature)]  # all of them
-        values = np.ascontiguousarray(rows.T, dtype=np.float64)
-        cells = [highs.searchsorted(column) for highs, column in zip(ends, values, strict=True)]
-        return map(tuple, np.array(cells).T.tolist())
+    def cells_of(self, rows: Rows) -> Iterator[Cells]:
+        """Yield what `cells` returns for each of many rows; its error is raised when it is the row's turn."""
+        table = self.table_of(rows)
+        fine = np.all(table >= 0, axis=1)
+        for row, point, known in zip(rows, table.tolist(), fine.tolist(), strict=True):
+            yield tuple(point) if known else self.cells(row)
+
+    def table_of(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """Return the cell of each feature in which each row lies, -1 where there is none: found column by column."""
+        numbers = rows.astype(np.float64)
+        table = np.empty((len(rows), self.n_features), dtype=np.int32)
+        for f, feature in enumerate(self.features):
+            table[:, f] = feature.cells(numbers)
+        return table
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:

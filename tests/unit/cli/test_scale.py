@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from generators import hard_forest
-from treeproof.cli import main, scale
+from treeproof.cli import main, parts, scale
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -103,6 +103,24 @@ class TestResults:
         assert run(capsys, "in/p0.parquet", "--all", "--out", "out", "--part-rows", "11")[0] == 0
         assert len(list(Path("out").glob("p0-0000*.parquet"))) == 3
         assert lines() == expected(explainer, rows)[: N // PARTS]
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_are_the_same_however_much_is_read_at_a_time(self, rows, explainer, capsys, monkeypatch, jobs):
+        monkeypatch.setattr(parts, "BLOCK", 4)
+        monkeypatch.setattr(scale, "BLOCK", 9)
+        bad = part(rows, 1).assign(a=[*part(rows, 1).a[:-1], np.inf])  # rows of its block are lists, not a table
+        bad.to_parquet("in/p1.parquet", row_group_size=7)
+        for source in ("in", "d.csv"):
+            assert run(capsys, source, "--all", "--out", f"{source}.out", "--key", "id", "--jobs", jobs)[0] == (
+                source == "in"
+            )
+        found, wanted = lines("in.out"), expected(explainer, rows)
+        assert [line.pop("id") for line in found] == rows.id.tolist()
+        last = 2 * N // PARTS - 1
+        assert found[last]["status"] == "error"
+        assert found[:last] + found[last + 1 :] == wanted[:last] + wanted[last + 1 :]
+        assert [line["features"] for line in lines("d.csv.out")] == [line["features"] for line in wanted]
+        assert pq.ParquetFile("in.out/p0.parquet").metadata.num_row_groups > 1
 
     def test_of_changes_and_near_a_row(self, rows, explainer, capsys):
         assert run(capsys, "in", "--all", "--out", "out", "--kind", "contrastive", "--fixed", "a")[0] == 0

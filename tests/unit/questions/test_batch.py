@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import treeproof as tp
 from generators import hard_forest
+from treeproof.oracles.native import NativeOracle
 from treeproof.questions import abductive, parallel
 from treeproof.questions.memory import Memory
 from treeproof.questions.parallel import run_chunks
@@ -64,22 +66,52 @@ def test_rows_that_share_an_answer_get_what_each_gets_alone(explainer, rows, opt
         assert found[-1].certificate().check()
 
 
-def test_rows_in_the_same_cells_are_searched_once(explainer, rows, monkeypatch):
-    searched = []
-    search = abductive._search
-    monkeypatch.setattr(abductive, "_search", lambda *args: searched.append(args[1].point) or search(*args))
-    explainer.batch(pd.concat([rows, rows + 1e-3]))
+@pytest.fixture
+def searched(monkeypatch):
+    """The points that are searched for, together or one by one."""
+    points = []
+    search, together = abductive._search, NativeOracle.delete_many
+
+    def one(*args):
+        points.append(args[1].point)
+        return search(*args)
+
+    def many(self, some, *args):
+        points.extend(map(tuple, some.tolist()))
+        return together(self, some, *args)
+
+    monkeypatch.setattr(abductive, "_search", one)
+    monkeypatch.setattr(NativeOracle, "delete_many", many)
+    return points
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "row"}], ids=["together", "one by one"])
+def test_rows_in_the_same_cells_are_searched_once(explainer, rows, searched, options):
+    explainer.batch(pd.concat([rows, rows + 1e-3]), **options)
     cells = {explainer._context.instance(row).point for _, row in pd.concat([rows, rows + 1e-3]).iterrows()}
     assert len(searched) == len(cells) == len(set(searched)) < 2 * len(rows)
 
 
-def test_what_a_deadline_cut_short_is_not_shared(monkeypatch):
+@pytest.mark.parametrize("options", [{}, {"order": "row"}], ids=["together", "one by one"])
+def test_what_a_deadline_cut_short_is_not_shared(searched, options):
     forest, X = hard_forest()
-    searched = []
-    search = abductive._search
-    monkeypatch.setattr(abductive, "_search", lambda *args: searched.append(1) or search(*args))
-    assert [why.status for why in tp.Explainer(forest).batch([X[0]] * 2, timeout=0.05)] == ["sound", "sound"]
-    assert len(searched) == 2
+    found = tp.Explainer(forest).batch([X[0]] * 4, timeout=0.05, **options)
+    assert [why.status for why in found] == ["sound"] * 4
+    assert len(searched) == 4
+
+
+def test_an_explanation_is_made_when_it_is_looked_at(explainer, rows, monkeypatch):
+    made = []
+    make = abductive._made
+    monkeypatch.setattr(abductive, "_made", lambda *args: made.append(args[1].origin.name) or make(*args))
+    found = explainer.batch(rows)
+    found.to_arrow()
+    assert made == []
+    assert found[3] is found[3]
+    assert found[-1].row == 159
+    assert made == [103, 159]
+    assert list(pickle.loads(pickle.dumps(found))) == list(found)
+    assert len(made) == len(rows)
 
 
 def test_widening_a_shared_explanation_leaves_the_others_as_they_are(explainer, rows):
@@ -107,6 +139,7 @@ def test_threads_are_the_default_and_a_backend_can_be_chosen(explainer, rows):
             found = explainer.batch(rows)
             assert found == expected
             assert found.to_arrow().drop_columns("seconds") == expected.to_arrow().drop_columns("seconds")
+            assert found[3].certificate().check()  # what comes back is ours: results are made here
             assert explainer.audit(rows[:4], ["a"]).n_rows == 4  # always in threads
     with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(tp.InputError, match=r"Row 103: .*'c'"):
         explainer.batch(rows[:9].assign(c=[0, 1, 2, np.nan, 4, 5, 6, 7, 8]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from treeproof.errors import InputError
-from treeproof.questions.parallel import count_jobs
+from treeproof.questions.parallel import count_jobs, run_chunks
 
 
 @pytest.mark.parametrize(("n_jobs", "threads"), [(None, 1), (1, 1), (7, 7), (-1, 3), (-2, 2), (-9, 1)])
@@ -20,3 +20,19 @@ def test_jobs_are_counted_as_joblib_counts_them(monkeypatch, n_jobs, threads):
 def test_a_number_of_jobs_that_means_nothing_is_refused(n_jobs):
     with pytest.raises(InputError, match="'n_jobs' parameter must be None or a whole number other than 0"):
         count_jobs(n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_cannot_be_handed_out_is_an_error_after_all_that_could(n_jobs):
+    """joblib asks for the next task in a thread of its own, where an exception would leave us waiting for ever."""
+
+    def part(begin, end):
+        if end > 30:
+            raise ValueError("a damaged page")
+        return begin, end
+
+    done = []
+    with pytest.raises(ValueError, match="a damaged page"):
+        done.extend(run_chunks(lambda begin, end: (begin, end), part, 1000, n_jobs=n_jobs, shared=True))
+    assert [begin for begin, _ in done] == [0, *(end for _, end in done)][: len(done)]
+    assert done

@@ -132,8 +132,8 @@ def _kind_and_domain(feature: Any) -> tuple[str, str]:
     if feature.kind == "binary":
         what = what if low != high else feature.floats.shortest(low)
     else:
-        what += f" from {feature._text(low)}" if low > -largest else ""
-        what += f" to {feature._text(high)}" if high < largest else ""
+        what += f" from {feature.text(low)}" if low > -largest else ""
+        what += f" to {feature.text(high)}" if high < largest else ""
     return kind, what + (", or missing" if feature.missing_cell is not None else "")
 
 
