@@ -98,7 +98,7 @@ def certify_pair(meant: Meant, k: int, direction: int | None, most: Fraction, de
     def made(room: Fraction) -> Forest:
         pair["cut"] = _above(most + room + _of_members(forest)).hex()
         about = {"pair": pair, "model": model.fingerprint}
-        return forest_from_json(checker.ScorePair(about, model, _UNLIMITED).document())
+        return forest_from_json(checker.ScorePair(about, model, None, _UNLIMITED).document())
 
     found = meant.certify(_with_room(made), Stays(0), deadline)
     return Certificate({**found, "model": model.fingerprint, "pair": pair}, forest)
