@@ -75,7 +75,6 @@ RIVAL, ORDERED, SET, PRICES, EVALUATED, BROKEN, LISTED = range(1, 8)
 LENGTHS = {PRICES: 3, EVALUATED: 0, BROKEN: 1, LISTED: 0}  # of the steps that close a box: how many numbers follow
 UNIT = {"float32": 24, "float64": 53}  # a sum is rounded by at most 2**-this of its size
 SMALLEST = {"float32": 149, "float64": 1074}  # every number is a multiple of 2**-this
-BYTES = {"float32": ("<f", "<i"), "float64": ("<d", "<q")}  # a number, and whole numbers in the same order
 LARGEST = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
 BUDGET = 3 * 10**8  # steps of a check: about a minute
 BYTE_STEPS = 4  # that a byte of a certificate costs: parsed, it takes many times its size
@@ -175,24 +174,13 @@ def _power(value: float) -> float:
         return math.inf
 
 
-def _place(value: float, numbers: str) -> int:
-    """Return the place of a float32 or float64 in the order of all of them; zero is at 0."""
-    floats, integers = BYTES[numbers]
-    (bits,) = struct.unpack(integers, struct.pack(floats, value))
-    (sign,) = struct.unpack(integers, struct.pack(floats, -0.0))
-    return int(bits if bits >= 0 else sign - bits)
-
-
-def _at(place: int, numbers: str) -> float:
-    """Return the number at a place: the inverse of `_place`."""
-    floats, integers = BYTES[numbers]
-    (magnitude,) = struct.unpack(floats, struct.pack(integers, abs(place)))
-    return math.copysign(float(magnitude), place)
-
-
 def _following(value: float, numbers: str) -> float:
-    """Return the next larger number."""
-    return _at(_place(value, numbers) + 1, numbers)
+    """Return the next larger float32 or float64."""
+    if numbers == "float64":
+        return math.nextafter(value, math.inf)
+    (bits,) = struct.unpack("<i", struct.pack("<f", value + 0.0))
+    (following,) = struct.unpack("<f", struct.pack("<i", bits + 1 if bits >= 0 else bits - 1))
+    return float(following)
 
 
 def _downward(value: Fraction) -> float:
@@ -227,16 +215,13 @@ class Part:
     numbers: str
     divisor: float
     weight: float
-    inside: list[int | Part] = field(default_factory=list)  # what is added: trees, by number, and parts
+    inside: list[int | Part]  # what is added: trees, by number, and parts
 
-    def fill(self, parts: list[Part]) -> Part:
-        """Return itself with these parts inside, and the trees that are in none of them."""
-        behind = self.first
-        for part in parts:
-            self.inside += [*range(behind, part.first), part]
-            behind = part.last
-        self.inside += range(behind, self.last)
-        return self
+
+def _filled(first: int, last: int, parts: list[Part]) -> list[int | Part]:
+    """Return the parts, and the trees from `first` up to `last` that are in none of them, in order."""
+    alone = set(range(first, last)).difference(*(range(part.first, part.last) for part in parts))
+    return sorted([*alone, *parts], key=lambda inner: inner.first if isinstance(inner, Part) else inner)
 
 
 class Model:
@@ -346,8 +331,8 @@ class Model:
             own = all(math.isfinite(v) and self.rounded(v, numbers) == v for v in (*start, divisor, weight))
             require(own and divisor > 0 <= weight, "A member must have finite numbers of its own.")
             require(len(start) == len(self.start), "A member must start from one number for each sum.")
-            outer.append(Part(first, last, start, numbers, divisor, weight).fill(inner))
-        self.whole_sum = Part(0, n_trees, self.start, self.adds, 1.0, 1.0).fill(outer)
+            outer.append(Part(first, last, start, numbers, divisor, weight, _filled(first, last, inner)))
+        self.whole_sum = Part(0, n_trees, self.start, self.adds, 1.0, 1.0, _filled(0, n_trees, outer))
 
     def _check_trees(self) -> None:
         """Check that nodes make trees; collect the `thresholds` of each column, and the longest `path` of an input."""
@@ -474,22 +459,18 @@ class Model:
         return size, error, fits and 2 * most <= LARGEST[part.numbers] and 8 * n * u <= 1
 
     def _least_sum(self, cut: float) -> Fraction:
-        """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
-        if not self.divides:
-            return Fraction(cut)
-        high = LARGEST[self.adds]
-        if self.rounded(high / self.divisor) < cut:
-            return Fraction(high) * 4
-        if self.rounded(-high / self.divisor) >= cut:
-            return Fraction(-high) * 4
-        first, last = _place(-high, self.adds), _place(high, self.adds)
-        while last - first > 1:
-            middle = (first + last) // 2
-            if self.rounded(_at(middle, self.adds) / self.divisor) >= cut:
-                last = middle
-            else:
-                first = middle
-        return Fraction(_at(last, self.adds))
+        """Return the exact sum from which on a cut is reached after the division, but for `error`.
+
+        That has room for the division where sums are rounded. Exact ones are multiples of `step` that no division makes
+        equal: of those below the cut, the last alone can be rounded up to it.
+        """
+        reach = Fraction(cut) * Fraction(self.divisor)
+        if self.error != 0:
+            return reach
+        least = math.ceil(reach / self.step) * self.step
+        before = least - self.step
+        near = abs(before) <= 2 ** UNIT[self.adds] * self.step  # no sum is farther away
+        return before if near and self.rounded(float(before) / self.divisor) >= cut else least
 
     def _make_whole(self) -> None:
         """Set `whole`: what each node adds, in multiples of 1 / `finest`; and `exact_start`, what that is added to."""
@@ -533,8 +514,6 @@ class Model:
             return lead + (lead - len(self.roots)) % 2 if self.pure and self.n_classes == 2 else lead
         up, times = winner > loser, abs(winner - loser)
         reach = self.reach[winner - 1 if up else winner] - self.exact_start[0]
-        if not self.error:
-            reach = math.ceil(reach / step) * step  # exact sums reach it or fall short by a step
         return times * ((reach if up else step - reach) - self.error)
 
     def lead(self, winner: int, loser: int) -> dict[int, int]:

@@ -305,23 +305,32 @@ class TestSums:
     @pytest.mark.parametrize("numbers", ["float32", "float64"])
     @pytest.mark.parametrize("divisor", [1.0, 2.0, 3.0, 0.7])
     def test_that_reach_a_cut_are_the_least_that_do(self, numbers, divisor):
+        """Of exact sums, which are multiples of 1/8, the least; rounded ones are as near as their error."""
         dtype = np.dtype(numbers).type
         most, divided = float(np.finfo(dtype).max), dtype(divisor)
-        cuts = (-most / 2, -1.1, -0.3, 0.0, 1e-46, 0.1, 0.5, 1.0, most / 2)
-        model = summed([[[0.0], [1.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts)
+        multiples = [Fraction(i, 8) for i in range(-40, 41)]
+        quotients = {float(dtype(float(multiple)) / divided) for multiple in multiples}
+        around = {float(np.nextafter(dtype(q), dtype(side))) for q in quotients for side in (-np.inf, np.inf)}
+        cuts = (-most / 2, *sorted(quotients | around), most / 2)
+        model = summed([[[0.125], [1.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts)
+        assert model.error == 0
         for cut, reach in zip(cuts, model.reach, strict=True):
-            if abs(reach) == 4 * Fraction(most):  # out of reach, or all reach it
-                assert (most / divided < cut) if reach > 0 else (-most / divided >= cut)
-                continue
-            if divisor == 1:
-                assert reach == Fraction(cut)
-                continue
-            least = dtype(float(reach))
-            assert float(least) == reach
-            assert float(least / divided) >= cut
-            assert float(np.nextafter(least, dtype(-np.inf)) / divided) < cut
-        if divisor == 2:
-            assert (model.reach[0], model.reach[-1]) == (-4 * Fraction(most), Fraction(most))
+            does = [multiple for multiple in multiples if float(dtype(float(multiple)) / divided) >= cut]
+            assert [multiple for multiple in multiples if multiple >= reach] == does
+            assert (reach / Fraction(1, 8)).denominator == 1
+        third = float(dtype(1 / 3))
+        rounding = summed(
+            [[[third], [1.0]], [[third], [most / 2**20]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts
+        )
+        assert rounding.error > 0
+        for cut, reach in zip(cuts, rounding.reach, strict=True):
+            assert reach == Fraction(cut) * Fraction(float(divided))
+        for multiple in multiples:
+            assert all(
+                abs(Fraction(float(multiple)) - reach) < rounding.error
+                for cut, reach in zip(cuts, rounding.reach, strict=True)
+                if (float(dtype(float(multiple)) / divided) >= cut) != (multiple >= reach)
+            )
 
     @pytest.mark.parametrize("numbers", ["float32", "float64"])
     def test_close_to_each_other_go_through_a_softmax(self, numbers):
