@@ -1461,14 +1461,13 @@ class Pair:
 
     def document(self) -> str:
         """Return the pair's model as JSON."""
-        nodes, roots, subsets = list[Node](), [], list[frozenset[int]]()
+        nodes, roots = list[Node](), []
         for tree in self.trees or [[Node(self.none)]]:
             roots.append(len(nodes))
             nodes += [n._replace(left=n.left + roots[-1], right=n.right + roots[-1]) if n.split else n for n in tree]
         splits = [node.split for node in nodes]
         subsets = sorted({split.among for split in splits if split and split.among is not None}, key=sorted)
         place = {subset: i for i, subset in enumerate(subsets)}
-        numeric = [split is not None and split.among is None for split in splits]
         found = {
             "format": "treeproof-forest",
             "version": 2,
@@ -1479,12 +1478,12 @@ class Pair:
             "subsets": [sorted(codes) for codes in subsets],
             "roots": roots,
             "feature": [split.column if split else -1 for split in splits],
-            "subset": [-1 if not split or split.among is None else place[split.among] for split in splits],
+            "subset": [place[split.among] if split and split.among is not None else -1 for split in splits],
             "left": [node.left for node in nodes],
             "right": [node.right for node in nodes],
             "threshold": [split.threshold.hex() if split and split.among is None else None for split in splits],
             "values": [[value.hex() for value in node.values] for node in nodes],
-            "missing_left": [n for n, split in enumerate(splits) if numeric[n] and split and split.missing_left],
+            "missing_left": [n for n, s in enumerate(splits) if s and s.among is None and s.missing_left],
             "numbers": self.sides[0].numbers,
             "sums": {
                 "start": [value.hex() for value in self.start],
