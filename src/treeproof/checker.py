@@ -324,8 +324,9 @@ class Model:
             nested = first < last <= n_trees and UNIT[numbers] <= UNIT[self.adds]
             inner: list[Part] = []
             while outer and outer[-1].first >= first:
-                inner.insert(0, outer.pop())
-                nested = nested and inner[0].last <= last and UNIT[inner[0].numbers] <= UNIT[numbers]
+                part = outer.pop()
+                inner.append(part)
+                nested = nested and part.last <= last and UNIT[part.numbers] <= UNIT[numbers]
             nested = nested and (not outer or outer[-1].last <= first)
             require(nested, "Members must be parts of each other, or apart.")
             own = all(math.isfinite(v) and self.rounded(v, numbers) == v for v in (*start, divisor, weight))

@@ -81,7 +81,8 @@ class Meant:
             return certify(context, instance, claim, box, minimal=False, deadline=deadline).document
         except InternalError as error:  # the pair's model rounds more than the model itself
             raise UnsupportedQueryError(
-                "There is no certificate: what is proved holds by no more than the rounding of a pair's sums."
+                "There is no certificate: the result could not be proved again in the model of pairs that the checker "
+                "makes. Its sums are rounded once more, so what holds by no more than rounding may have no proof there."
             ) from error
 
 

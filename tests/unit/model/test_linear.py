@@ -117,6 +117,9 @@ def test_certificates_of_members_are_checked_with_their_rounding():
         ("divisor", (0.0).hex()),
         ("divisor", (5e-324).hex()),
         ("trees", [0, 3]),
+        ("trees", [0, 0]),
+        ("trees", [1, 1]),
+        ("trees", [0, 5]),
         ("numbers", "float16"),
         ("start", []),
         ("more", 1),
@@ -126,3 +129,27 @@ def test_certificates_of_members_are_checked_with_their_rounding():
         altered = json.dumps(document, separators=(",", ":"))
         with pytest.raises(tp.CheckError, match=r"[Mm]ember|overflow|damaged"):
             tp.checker.Model(altered)
+
+
+@pytest.mark.parametrize(
+    ("parts", "refused"),
+    [
+        ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),
+        ([(0, 1, "float64"), (1, 2, "float32"), (0, 3, "float32")], True),  # the first part is finer than the whole
+        ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float32")], True),
+        ([(0, 1, "float32"), (1, 4, "float32"), (0, 3, "float64")], True),  # it reaches beyond
+        ([(0, 2, "float32"), (1, 4, "float32")], True),
+        ([(2, 3, "float32"), (1, 1, "float32")], True),
+        ([(0, 1, "float32"), (1, 3, "float32"), (2, 4, "float32")], True),
+    ],
+)
+def test_the_checker_takes_nested_parts_only(parts, refused):
+    document = json.loads(forest_to_json(voting(member(0, 1, 2.0, 0.5))))
+    (given,) = document["sums"]["members"]
+    document["sums"]["members"] = [{**given, "trees": [a, b], "numbers": numbers} for a, b, numbers in parts]
+    text = json.dumps(document, separators=(",", ":"))
+    if refused:
+        with pytest.raises(tp.CheckError, match="Members must be parts of each other, or apart"):
+            tp.checker.Model(text)
+    else:
+        assert tp.checker.Model(text).label([0.0] * 4) in (0, 1)
