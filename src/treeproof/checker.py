@@ -843,13 +843,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Change:
-    """The input `new` changes these units alone and has an excluded label; of fewer of them none does."""
+    """The input `new` changes these units alone and has an excluded label; perhaps, none that changes fewer has."""
 
     units: set[int]
     moved: list[int]  # the features whose change is shown
     new: list[float]
     label: int
-    minimum: Minimum | None
+    minimal: bool = False
+    minimum: Minimum | None = None
 
 
 @dataclass(frozen=True)
@@ -1074,7 +1075,8 @@ class Claim:
             self.prove(self.kept(set(range(len(self.features))) - free), proof)
         # Some features of a group may stay as they are.
         moved = [f for f in sorted(changed) if not self.groups.declared or reached[f] != self.at[f]]
-        return Change(units, moved, new, got, self._minimum("reasons", self.forcing, units))
+        minimum = self._minimum("reasons", self.forcing, units)
+        return Change(units, moved, new, got, minimal=True, minimum=minimum)
 
     def _check_complete(self) -> Complete:
         """All minimal sets of features that force the label, and all whose change can give another."""
@@ -1104,7 +1106,7 @@ class Claim:
             new, reached, got = self.witness(one["witness"], "A witness", box, others)
             self.require_same(new, row, free, "A witness")
             moved = [f for f in sorted(free) if reached[f] != at[f]]
-            rows.append((row, label, Change(units, moved, new, got, None)))
+            rows.append((row, label, Change(units, moved, new, got)))
         require(free == self.groups.features(units), "The features of a group are free together.")
         return Audit(units, rows)
 
@@ -2023,7 +2025,7 @@ def say_change(claim: Claim, fact: Change) -> tuple[str, list[str]]:
     near = " within the ranges around the instance" if claim.near else ""
     other = "another label" if claim.target is None else "that label"
     text = f"a change of {claim.groups.named(fact.units)} alone gives the label {claim.model.names[fact.label]}"
-    if len(fact.units) > 1:
+    if fact.minimal and len(fact.units) > 1:
         text += f"; a change of fewer of them alone does not give {other}{near}"
     if fact.minimum is not None:
         text += say_minimum(claim, fact.minimum, f"gives {other}") + near
