@@ -811,3 +811,42 @@ def test_parts_of_a_box():
     assert checker.within(box, 1, ~0b100) == [0b11, 0b1, 0b1]
     assert checker.within(box, 1, 0b010) is None
     assert checker.within(None, 1, 0b111) is None
+
+
+class TestTwoModels:
+    def test_scores_with_other_divisors_and_starts_are_compared_once_divided(self):
+        """The bound is that of the largest difference of means, and no smaller one is accepted."""
+
+        def mean(start: float, divisor: float, *trees: tuple[float, float, float]) -> Forest:
+            sums = Sums((start,), "float64", cuts=(0.5,), divisor=divisor)
+            grown = [split("a", at, leaf([low]), leaf([high])) for at, low, high in trees]
+            return build_forest(grown, columns=["a"], classes=[0, 1], vote="sum", sums=sums)
+
+        old = mean(0.5, 2.0, (0, 0.0, 1.0), (1, 0.25, 0.5))
+        new = mean(-0.25, 3.0, (0, 1.0, 0.5), (1, 0.0, 2.0), (2, 0.5, 0.0))
+        scores = {-1: (0.75 / 2, 1.25 / 3), 1: (1.75 / 2, 0.75 / 3), 2: (2.0 / 2, 2.75 / 3), 3: (2.0 / 2, 2.25 / 3)}
+        largest = max(abs(two - one) for one, two in scores.values())
+        made = tp.differ(tp.Explainer(old), tp.Explainer(new)).certificate(of="score")
+        models = [Model(forest_to_json(forest)) for forest in (old, new)]
+        text = check(made.document, models[0], other=models[1]).text
+        said = float(text.removeprefix("the score differs by less than ").partition(" ")[0])
+        assert text == f"the score differs by less than {said} between the two models, for every input"
+        assert largest < said < largest + 2e-6
+        cut = float.fromhex(made.document["pair"]["cuts"][1]) * (1 - 1e-6)
+        with pytest.raises(CheckError):
+            check(with_value(made.document, ("pair", "cuts"), [(-cut).hex(), cut.hex()]), models[0], other=models[1])
+
+    def test_that_know_other_labels_give_the_same_if_those_never_win(self):
+        old = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "yes"])
+        more = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "perhaps", "yes"])
+        for one, two in ((old, more), (more, old)):
+            made = tp.differ(tp.Explainer(one), tp.Explainer(two)).certificate()
+            models = [Model(forest_to_json(forest)) for forest in (one, two)]
+            said = check(made.document, models[0], other=models[1]).text
+            assert said == "both models give the same label to every input"
+        wins = build_forest([split("a", 0, "no", "perhaps")], columns=["a"], classes=["no", "perhaps", "yes"])
+        model, other = (Model(forest_to_json(forest)) for forest in (old, wins))
+        made = tp.differ(tp.Explainer(old), tp.Explainer(more)).certificate()
+        about = {**made.document, "other": other.fingerprint}
+        with pytest.raises(CheckError):
+            check(about, model, other=other)
