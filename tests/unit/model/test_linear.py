@@ -132,6 +132,24 @@ def test_certificates_of_members_are_checked_with_their_rounding():
 
 
 @pytest.mark.parametrize(
+    ("value", "divisor", "weight"),
+    [
+        (1e308, 1.0, 2.0**-600),  # the sum of the part overflows, though what it adds is small
+        (1e200, 2.0**-600, 2.0**-600),  # its division does
+        (1e200, 2.0**-300, 2.0**400),  # its multiplication
+    ],
+)
+def test_the_checker_refuses_parts_that_may_overflow(value, divisor, weight):
+    document = json.loads(forest_to_json(voting(member(0, 2, 1.0, 0.5))))
+    (part,) = document["sums"]["members"]
+    part |= {"divisor": divisor.hex(), "weight": weight.hex()}
+    assert tp.checker.Model(json.dumps(document)).error > 0
+    document["values"] = [[value.hex()] * 2 for _ in document["values"]]
+    with pytest.raises(tp.CheckError, match="The sums of members may overflow"):
+        tp.checker.Model(json.dumps(document))
+
+
+@pytest.mark.parametrize(
     ("parts", "refused"),
     [
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),

@@ -246,8 +246,11 @@ class TestRounding:
         assert summed([[[half, 0.0], [0.0, 0.0]]], (half * 2.0**-50, 0.0)).error is None
         assert summed([[[half, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is None
         assert summed([[[half / 2, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is not None
+        zeros = [[[0.0, 0.0], [0.0, 0.0]]]
+        assert summed(zeros, (LARGEST["float64"] / 2, 0.0)).error is not None
+        assert summed(zeros, (math.nextafter(LARGEST["float64"] / 2, math.inf), 0.0)).error is None
         monkeypatch.setitem(checker.UNIT, "float64", 5)
-        tree = [[1.0, 0.0], [0.0, 1.0]]
+        tree = [[0.1, 0.0], [0.0, 0.1]]
         assert summed([tree] * 4, (0.0, 0.0)).error is not None
         assert summed([tree] * 5, (0.0, 0.0)).error is None
 
@@ -836,6 +839,26 @@ class TestTwoModels:
         with pytest.raises(CheckError):
             check(with_value(made.document, ("pair", "cuts"), [(-cut).hex(), cut.hex()]), models[0], other=models[1])
 
+    def test_have_the_same_columns_and_categories(self):
+        def made(*columns: Any) -> Model:
+            return Model(forest_to_json(build_forest([split(columns[0], 0, 0, 1)], columns=columns, classes=[0, 1])))
+
+        kinds = Column("b", ("x", "y")), Column("b", ("x", "z")), Column("c", ("x", "y"))
+        model = made("a", kinds[0], kinds[2])
+        about = {"format": "treeproof-certificate", "version": 2, "claim": "identical", "model": model.fingerprint}
+        for other, reason in (
+            (made("a", kinds[2], kinds[0]), None),
+            (made("a", kinds[1], kinds[2]), "Both models must know the same categories"),
+            (made("a", kinds[0]), "Both models must have the same columns"),
+            (made("z", kinds[0], kinds[2]), "Both models must have the same columns"),
+        ):
+            document = {**about, "other": other.fingerprint}
+            if reason is None:
+                assert "both models have the same trees" in check(document, model, other=other).text
+            else:
+                with pytest.raises(CheckError, match=reason):
+                    check(document, model, other=other)
+
     def test_that_know_other_labels_give_the_same_if_those_never_win(self):
         old = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "yes"])
         more = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "perhaps", "yes"])
@@ -844,6 +867,23 @@ class TestTwoModels:
             models = [Model(forest_to_json(forest)) for forest in (one, two)]
             said = check(made.document, models[0], other=models[1]).text
             assert said == "both models give the same label to every input"
+        # Trees that are the same lie at different places of the two models.
+        longer = build_forest(
+            [split("a", 0, "no", split("b", 5, "yes", "yes")), split("a", 0, "no", "yes"), split("b", 1, "no", "yes")],
+            columns=["a", "b"],
+            classes=["no", "yes"],
+        )
+        shorter = build_forest(
+            [split("a", 0, "no", "yes"), split("a", 0, "no", "yes"), split("b", 1, "no", "yes")],
+            columns=["a", "b"],
+            classes=["no", "yes"],
+        )
+        made = tp.differ(tp.Explainer(longer), tp.Explainer(shorter)).certificate()
+        models = [Model(forest_to_json(forest)) for forest in (longer, shorter)]
+        assert check(made.document, models[0], other=models[1]).leaves > 0
+        for room in ("inf", "-0x1p+0", None):
+            with pytest.raises(CheckError, match="The room of a pair must be a number"):
+                check(with_value(made.document, ("pairs", 0, "pair", "room"), room), models[0], other=models[1])
         wins = build_forest([split("a", 0, "no", "perhaps")], columns=["a"], classes=["no", "perhaps", "yes"])
         model, other = (Model(forest_to_json(forest)) for forest in (old, wins))
         made = tp.differ(tp.Explainer(old), tp.Explainer(more)).certificate()
