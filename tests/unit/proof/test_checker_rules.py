@@ -851,6 +851,8 @@ class TestTwoModels:
             (made("a", kinds[1], kinds[2]), "Both models must know the same categories"),
             (made("a", kinds[0]), "Both models must have the same columns"),
             (made("z", kinds[0], kinds[2]), "Both models must have the same columns"),
+            (made("x0", Column("x1", ("x", "y")), Column("x2", ("x", "y"))), None),  # trained without names
+            (made("x0", Column("x1", ("x", "y"))), "Both models must have the same columns"),
         ):
             document = {**about, "other": other.fingerprint}
             if reason is None:
