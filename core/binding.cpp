@@ -300,7 +300,7 @@ struct Proof {
 };
 
 std::optional<Proof> prove_query(Core& core, const Arrays& arrays, bool stays, int label, const std::vector<Cell>& home,
-                                 double seconds, const Cancel* cancel) {
+                                 double seconds, const Cancel* cancel, std::size_t most) {
   const Forest& forest = core.forest();
   const Box box = make_box(forest, arrays);
   if (home.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
@@ -310,9 +310,10 @@ std::optional<Proof> prove_query(Core& core, const Arrays& arrays, bool stays, i
   {
     nb::gil_scoped_release release;
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
-    outcome = core.borrow()->decide(box, claim, home, [&] { return stopper(); }, &recorder);
+    outcome = core.borrow()->decide(box, claim, home, [&] { return recorder.size() > most || stopper(); }, &recorder);
   }
   if (stopper.interrupted()) throw nb::python_error();
+  if (recorder.size() > most) throw std::overflow_error("the record is too large");
   if (outcome.status != Status::entailed) return std::nullopt;
   return Proof{recorder.steps(), recorder.tables()};
 }
@@ -554,8 +555,10 @@ True
       .def("require", &Core::require, "theta"_a, "Ask for other leads from now on; not while a search runs.")
       .def("decide", &decide_query, "box"_a, "stays"_a, "label"_a, "home"_a.none(), "seconds"_a, "plain"_a,
            "Decide a claim over a box.")
-      .def("prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(),
-           "The proof of a claim over a box, as core/record.hpp describes it, if there is one.")
+      .def(
+          "prove", &prove_query, "box"_a, "stays"_a, "label"_a, "home"_a, "seconds"_a, "cancel"_a.none(), "most"_a,
+          "The proof of a claim over a box, as core/record.hpp describes it, if there is one; OverflowError if it has\n"
+          "more than `most` numbers.")
       .def("witnesses", &find_witnesses, "box"_a, "label"_a, "home"_a, "features"_a, "seconds"_a, "cancel"_a.none(),
            "For each feature, a point of the box with it freed that has another label, or none.")
       .def_prop_ro(

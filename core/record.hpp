@@ -46,10 +46,14 @@ class Recorder {
   // A table of prices: node, alpha, beta of every node whose price is not 0. Equal tables are stored once.
   std::int32_t table(std::vector<std::int32_t> entries) {
     const auto [at, is_new] = known_.emplace(std::move(entries), static_cast<std::int32_t>(tables_.size()));
-    if (is_new) tables_.push_back(at->first);
+    if (is_new) {
+      tables_.push_back(at->first);
+      priced_ += at->first.size();
+    }
     return at->second;
   }
 
+  std::size_t size() const { return steps_.size() + priced_; }  // numbers of the record
   const std::vector<std::int32_t>& steps() const { return steps_; }
   const std::vector<std::vector<std::int32_t>>& tables() const { return tables_; }
 
@@ -59,6 +63,7 @@ class Recorder {
   const Forest& forest_;
   std::vector<std::int32_t> steps_;
   std::vector<std::vector<std::int32_t>> tables_;
+  std::size_t priced_ = 0;  // numbers in tables
   std::map<std::vector<std::int32_t>, std::int32_t> known_;
 };
 

@@ -92,6 +92,7 @@ class Forest:
         home: list[int],
         seconds: float,
         cancel: Cancel | None,
+        most: int,
     ) -> Proof | None: ...
     def witnesses(
         self,

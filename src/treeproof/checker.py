@@ -61,8 +61,8 @@ import struct
 import sys
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -174,15 +174,19 @@ def _power(value: float) -> float:
         return math.inf
 
 
-def _place(value: float) -> int:
-    """Return the place of a number in the order of all numbers; zero is at 0."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", value))
-    return int(bits if bits >= 0 else -(bits & 0x7FFFFFFFFFFFFFFF))
+def _following(value: float, numbers: str) -> float:
+    """Return the next larger float32 or float64."""
+    if numbers == "float64":
+        return math.nextafter(value, math.inf)
+    (bits,) = struct.unpack("<i", struct.pack("<f", value + 0.0))
+    (following,) = struct.unpack("<f", struct.pack("<i", bits + 1 if bits >= 0 else bits - 1))
+    return float(following)
 
 
-def _at(place: int) -> float:
-    (magnitude,) = struct.unpack("<d", struct.pack("<q", abs(place)))
-    return math.copysign(float(magnitude), place)
+def _downward(value: Fraction) -> float:
+    """Return the largest number that is not larger, or one below that."""
+    near = float(value)
+    return near if near <= value else math.nextafter(near, -math.inf)
 
 
 def fingerprint(text: str) -> str:
@@ -198,15 +202,26 @@ def unmarked(text: str) -> str:
     return text.replace(',"date":true', "").replace(',"integer":true', "")
 
 
-class Member:
-    """Trees that are added on their own, from `first` up to `last`; then divided, multiplied, and rounded each time."""
+@dataclass
+class Part:
+    """Trees, from `first` up to `last`, that are added on their own; some of them may be in parts in turn.
 
-    def __init__(self, given: Any) -> None:
-        known = {"trees", "start", "divisor", "weight", "numbers"}
-        require(set(given) == known and given["numbers"] in UNIT, "A member has unknown fields.")
-        self.first, self.last = _ints(given["trees"], 0, 2**31, "Trees")
-        self.start = [_number(v) for v in given["start"]]
-        self.divisor, self.weight, self.numbers = _number(given["divisor"]), _number(given["weight"]), given["numbers"]
+    The sum is divided and multiplied, and rounded each time.
+    """
+
+    first: int
+    last: int
+    start: list[float]
+    numbers: str
+    divisor: float
+    weight: float
+    inside: list[int | Part]  # what is added: trees, by number, and parts
+
+
+def _filled(first: int, last: int, parts: list[Part]) -> list[int | Part]:
+    """Return the parts, and the trees from `first` up to `last` that are in none of them, in order."""
+    alone = set(range(first, last)).difference(*(range(part.first, part.last) for part in parts))
+    return sorted([*alone, *parts], key=lambda inner: inner.first if isinstance(inner, Part) else inner)
 
 
 class Model:
@@ -250,7 +265,7 @@ class Model:
         for values in [self.start, *self.values]:
             finite = len(values) == n_sums and all(math.isfinite(v) and self.rounded(v) == v for v in values)
             require(finite, "Values must be finite, of the model's numbers, one for each sum.")
-        self._check_members(len(document["roots"]), n_sums)
+        self._read_members((document.get("sums") or {}).get("members", []), len(document["roots"]))
         n = len(document["feature"])
         self.roots = _ints(document["roots"], 0, n, "Roots")
         self.feature = _ints(document["feature"], -1, len(self.columns), "Columns of splits")
@@ -277,12 +292,7 @@ class Model:
             sums |= {"cuts": None, "softmax": False}
         known = {"start", "numbers", "divisor", "cuts", "softmax"}
         require(set(sums) - {"members", "sigmoid"} == known, "The sums have unknown fields.")
-        self.members = [Member(given) for given in sums.get("members", [])]
-        self.opened: dict[int, list[Member]] = {}  # by tree: the members that begin with it, the outer ones first
-        self.closed: dict[int, list[Member]] = {}  # and those that end with it, the inner ones first
-        for member in self.members:
-            self.opened.setdefault(member.first, []).insert(0, member)
-            self.closed.setdefault(member.last - 1, []).append(member)
+        self.n_members = len(sums.get("members", []))
         self.adds: str = sums["numbers"]
         require(self.adds in UNIT and self.numbers in UNIT, "Numbers must be float32 or float64.")
         self.start, self.softmax = [_number(v) for v in sums["start"]], sums["softmax"]
@@ -291,29 +301,39 @@ class Model:
         require(0 < self.divisor < math.inf and type(self.softmax) is bool, "Sums must be divided by a number.")
         self.sigmoid = _number(sums["sigmoid"]) if "sigmoid" in sums else None
         if self.sigmoid is not None:
-            alone = self.cuts is None and not self.softmax and not self.members and self.adds == "float64"
+            alone = self.cuts is None and not self.softmax and not self.n_members and self.adds == "float64"
             require(alone and 0 < self.sigmoid < math.inf, "A sigmoid must be of float64 sums, and alone.")
         if self.cuts is not None:
             ascend = all(a < b for a, b in itertools.pairwise([-math.inf, *self.cuts, math.inf]))
             require(ascend and len(self.cuts) == self.n_classes - 1 and not self.softmax, "Cuts must split classes.")
 
-    def _check_members(self, n_trees: int, n_sums: int) -> None:
-        """Check that members are nested, that each has numbers of its own, and none finer than those it is part of."""
-        require(not (self.members and self.softmax), "Members must not be combined with a softmax.")
-        self.budget.spend(100 * len(self.members) * n_trees)  # fractions
-        whole: list[Member] = []  # that are part of no other so far
-        for member in self.members:
-            nested = 0 <= member.first < member.last <= n_trees and UNIT[member.numbers] <= UNIT[self.adds]
-            while whole and whole[-1].first >= member.first:
-                part = whole.pop()
-                nested = nested and part.last <= member.last and UNIT[part.numbers] <= UNIT[member.numbers]
-            nested = nested and (not whole or whole[-1].last <= member.first)
+    def _read_members(self, members: list[Any], n_trees: int) -> None:
+        """Read which trees are added on their own: parts that are nested, none of finer numbers than what it is in."""
+        require(not (members and self.softmax), "Members must not be combined with a softmax.")
+        self.budget.spend(100 * len(members) * n_trees)  # fractions
+        outer: list[Part] = []  # that are in no other so far
+        for given in members:
+            known = {"trees", "start", "divisor", "weight", "numbers"}
+            require(set(given) == known and given["numbers"] in UNIT, "A member has unknown fields.")
+            (first, last), numbers = _ints(given["trees"], 0, 2**31, "Trees"), given["numbers"]
+            start, divisor, weight = (
+                [_number(v) for v in given["start"]],
+                _number(given["divisor"]),
+                _number(given["weight"]),
+            )
+            nested = first < last <= n_trees and UNIT[numbers] <= UNIT[self.adds]
+            inner: list[Part] = []
+            while outer and outer[-1].first >= first:
+                part = outer.pop()
+                inner.append(part)
+                nested = nested and part.last <= last and UNIT[part.numbers] <= UNIT[numbers]
+            nested = nested and (not outer or outer[-1].last <= first)
             require(nested, "Members must be parts of each other, or apart.")
-            whole.append(member)
-            numbers = [*member.start, member.divisor, member.weight]
-            own = all(math.isfinite(v) and self.rounded(v, member.numbers) == v for v in numbers)
-            require(own and member.divisor > 0 <= member.weight, "A member must have finite numbers of its own.")
-            require(len(member.start) == n_sums, "A member must start from one number for each sum.")
+            own = all(math.isfinite(v) and self.rounded(v, numbers) == v for v in (*start, divisor, weight))
+            require(own and divisor > 0 <= weight, "A member must have finite numbers of its own.")
+            require(len(start) == len(self.start), "A member must start from one number for each sum.")
+            outer.append(Part(first, last, start, numbers, divisor, weight, _filled(first, last, inner)))
+        self.whole_sum = Part(0, n_trees, self.start, self.adds, 1.0, 1.0, _filled(0, n_trees, outer))
 
     def _check_trees(self) -> None:
         """Check that nodes make trees; collect the `thresholds` of each column, and the longest `path` of an input."""
@@ -354,119 +374,120 @@ class Model:
         If it is 0, sums are exact: votes, if they are all `pure`, or else in multiples of `step`.
         """
         leaves = [values for values, column in zip(self.values, self.feature, strict=True) if column < 0]
-        pure = all(max(values) == 1 and sum(map(bool, values)) == 1 for values in leaves)
-        self.pure = self.vote != "sum" and pure
+        votes = self.vote != "sum" and all(max(values) == 1 and sum(map(bool, values)) == 1 for values in leaves)
         self.error: Fraction | None = Fraction(0)
-        self.step = Fraction(1)
+        self.step, self.pure = Fraction(1), votes
         if self.vote == "majority":
             return
-        bits = UNIT[self.adds]
-        least, most = min(Fraction(1), Fraction(self.divisor)), max(Fraction(1), Fraction(self.divisor))
-        bounds = [self._bound_sum(k) for k in range(len(self.start))]
-        largest = max(size for size, _ in bounds)
-        # Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
-        # division makes two different sums equal.
-        plain = not self.softmax and not self.sigmoid and not self.members
-        if plain and largest <= 2 ** (bits - 3) * least and self.divisor <= 2**32:
-            finest = max(value.as_integer_ratio()[1] for values in [self.start, *leaves] for value in values)
-            places = finest.bit_length() - 1
-            if largest * finest <= 2 ** (bits - 3) and places <= (100 if self.adds == "float32" else 900):
-                self.step = Fraction(1, finest)
-                return
+        bounds = [self._bound_sum(k, self.whole_sum) for k in range(len(self.start))]
+        largest = max(size for size, _, _ in bounds)
+        step = self._exact_step(leaves, largest)
+        if step is not None:
+            self.step = step
+            return
         self.pure, self.error = False, None
-        if any(error is None for _, error in bounds):
-            return require(not self.members, "The sums of members may overflow.")
-        worst = max(error or Fraction(0) for _, error in bounds)
-        if 2 * (largest + worst) <= Fraction(LARGEST[self.adds]) * least:
-            # Two sums, and the division of all; after that, a softmax needs the room that `decide` explains.
-            self.error = 2 * worst + 2 * (largest + worst) / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
-            self.error += most * 16 / 2**bits if self.softmax else 0
-            if self.sigmoid is not None:
-                self._add_sigmoid(largest)
+        fits = all(fits for _, _, fits in bounds)
+        require(fits or not self.n_members, "The sums of members may overflow.")
+        if fits:
+            self.error = self._decided_rounding(largest, max(error for _, error, _ in bounds))
 
-    def _add_sigmoid(self, largest: Fraction) -> None:
-        """Add to `error` what sigmoids need, or set it to None.
+    def _exact_step(self, leaves: list[list[float]], largest: Fraction) -> Fraction | None:
+        """Return of what all sums are multiples, if they are exact and at most so large; None if they may be rounded.
+
+        Multiples of 2**-places, with all sums below 2**(bits - 3) of it, are added without any rounding, and no
+        division makes two different sums equal.
+        """
+        room = 2 ** (UNIT[self.adds] - 3)
+        if self.softmax or self.sigmoid or self.n_members or self.divisor > 2**32:
+            return None
+        finest = max(value.as_integer_ratio()[1] for values in [self.start, *leaves] for value in values)
+        exact = largest * finest <= room and finest <= 2 ** (100 if self.adds == "float32" else 900)
+        return Fraction(1, finest) if exact and largest <= room * min(Fraction(1), Fraction(self.divisor)) else None
+
+    def _decided_rounding(self, largest: Fraction, worst: Fraction) -> Fraction | None:
+        """Return a difference of exact sums above which the larger wins, if each is off by `worst` at most."""
+        divisor, bits = Fraction(self.divisor), UNIT[self.adds]
+        least, most = min(Fraction(1), divisor), max(Fraction(1), divisor)
+        if 2 * (largest + worst) > Fraction(LARGEST[self.adds]) * least:
+            return None
+        # Two sums, and the division of all; after that, a softmax needs the room that `decide` explains.
+        error = 2 * worst + 2 * (largest + worst) / 2**bits + 4 * most / 2 ** SMALLEST[self.adds]
+        if self.softmax:
+            return error + 16 * most / 2**bits
+        return error if self.sigmoid is None else self._sigmoid_rounding(largest, error)
+
+    def _sigmoid_rounding(self, largest: Fraction, error: Fraction) -> Fraction | None:
+        """Return the same with sigmoids of sums.
 
         With u = 2**-53, t a sum after its division times s, and T the largest t: product and exponential move t by at
         most u |t| + 5u, if the exponential is off by less than two units in its last place; addition and division
         move the logarithm of the sigmoid, whose derivative is 1 / (1 + exp(t)) or more, by 2.01u. So t that differ by
         u (5 (1 + exp(T)) + 2 |t| + 10) keep their order. T must stay below 36, where all sigmoids are 1.
         """
-        assert self.error is not None
-        times = Fraction(self.sigmoid or 1.0) / Fraction(self.divisor)
-        high = -largest
+        times, high = Fraction(self.sigmoid or 1.0) / Fraction(self.divisor), -largest
         for k, start in enumerate(self.start):
             tops = [max(self.values[i][k] for i in range(*tree) if self.feature[i] < 0) for tree in self.trees]
-            high = max(high, sum((Fraction(top) for top in tops if top), Fraction(start)))
-        high, size = (high + self.error) * times, (largest + self.error) * times
+            high = max(high, sum(map(Fraction, tops), Fraction(start)))
+        high, size = (high + error) * times, (largest + error) * times
         if high > 33 or size > 701:
-            self.error = None
-        else:
-            exponential = 2 ** max(0, math.ceil(high * 13 / 9))  # exp(t) < 2**(13 t / 9)
-            self.error += (5 * (1 + exponential) + 2 * size + 10) / 2**53 / times
+            return None
+        exponential = 2 ** max(0, math.ceil(high * 13 / 9))  # exp(t) < 2**(13 t / 9)
+        return error + (5 * (1 + exponential) + 2 * size + 10) / 2**53 / times
 
-    def _bound_sum(self, k: int) -> tuple[Fraction, Fraction | None]:
-        """Return how large a sum can be, and how far from exact; None if it may overflow, or has too many parts.
+    def _bound_sum(self, k: int, part: Part) -> tuple[Fraction, Fraction, bool]:
+        """Return how large sum k of a part can be, how far from exact, and whether that holds: it must not overflow.
 
-        From the inside out. An exact number of absolute value s at most, which the model has with an error of e,
-        becomes one with an error of e + u (s + e) when it is rounded once more, and of the smallest number more if it
-        may be subnormal. A sum of n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8
-        (Higham, section 4.2); what it starts from is not added, nor does a 0 round.
+        An exact number of absolute value s at most, which the model has with an error of e, becomes one with an error
+        of e + u (s + e) when it is rounded once more, and of the smallest number more if it may be subnormal. A sum of
+        n numbers is rounded by at most nu / (1 - nu) <= 2 nu of that s + e, for nu <= 1/8 (Higham, section 4.2); what
+        it starts from is not added, nor does a 0 round.
         """
-        fits = True
-
-        def finished(
-            parts: list[tuple[Fraction, Fraction]], numbers: str, d: float, w: float
-        ) -> tuple[Fraction, Fraction]:
-            nonlocal fits
-            u, tiny = Fraction(1, 2 ** UNIT[numbers]), Fraction(1, 2 ** SMALLEST[numbers])
-            n = sum(size > 0 for size, _ in parts[1:])
-            size, error = (sum(some, Fraction(0)) for some in zip(*parts, strict=True))
-            error += 2 * n * u * (size + error)
-            largest = size + error
-            for factor in (1 / Fraction(d), Fraction(w)):
-                if factor != 1:
-                    size, error = size * factor, (error + u * (size + error)) * factor + tiny
-                    largest = max(largest, size + error)
-            fits = fits and 2 * largest <= LARGEST[numbers] and 8 * n * u <= 1
-            return size, error
-
-        opened = [[(abs(Fraction(self.start[k])), Fraction(0))]]
-        for tree, (root, end) in enumerate(self.trees):
-            opened += [[(abs(Fraction(m.start[k])), Fraction(0))] for m in self.opened.get(tree, ())]
-            opened[-1].append((Fraction(max(abs(values[k]) for values in self.values[root:end])), Fraction(0)))
-            for m in self.closed.get(tree, ()):
-                inner = finished(opened.pop(), m.numbers, m.divisor, m.weight)
-                opened[-1].append(inner)
-        size, error = finished(opened[0], self.adds, 1.0, 1.0)
-        return size, error if fits else None
+        size, error, fits, n = abs(Fraction(part.start[k])), Fraction(0), True, 0
+        for inner in part.inside:
+            if isinstance(inner, Part):
+                more, off, fit = self._bound_sum(k, inner)
+                size, error, fits, n = size + more, error + off, fits and fit, n + (more > 0)
+            else:
+                largest = max(abs(values[k]) for values in self.values[slice(*self.trees[inner])])
+                size, n = size + Fraction(largest), n + (largest > 0)
+        u, tiny = Fraction(1, 2 ** UNIT[part.numbers]), Fraction(1, 2 ** SMALLEST[part.numbers])
+        error += 2 * n * u * (size + error)
+        most = size + error
+        for factor in (1 / Fraction(part.divisor), Fraction(part.weight)):
+            if factor != 1:
+                size, error = size * factor, (error + u * (size + error)) * factor + tiny
+                most = max(most, size + error)
+        return size, error, fits and 2 * most <= LARGEST[part.numbers] and 8 * n * u <= 1
 
     def _least_sum(self, cut: float) -> Fraction:
-        """Return the smallest sum that reaches a cut after its division, found among the model's own numbers."""
-        if not self.divides:
-            return Fraction(cut)
-        high = LARGEST[self.adds]
-        if self.rounded(high / self.divisor) < cut:
-            return Fraction(high) * 4
-        if self.rounded(-high / self.divisor) >= cut:
-            return Fraction(-high) * 4
-        first, last = _place(-high), _place(high)
-        while last - first > 1:
-            middle = (first + last) // 2
-            if self.rounded(self.rounded(_at(middle)) / self.divisor) >= cut:
-                last = middle
-            else:
-                first = middle
-        return Fraction(self.rounded(_at(last)))
+        """Return the exact sum from which on a cut is reached after the division, but for `error`.
+
+        That has room for the division where sums are rounded. Exact ones are multiples of `step` that no division makes
+        equal: of those below the cut, the last alone can be rounded up to it.
+        """
+        reach = Fraction(cut) * Fraction(self.divisor)
+        if self.error != 0:
+            return reach
+        least = math.ceil(reach / self.step) * self.step
+        before = least - self.step
+        near = abs(before) <= 2 ** UNIT[self.adds] * self.step  # no sum is farther away
+        return before if near and self.rounded(float(before) / self.divisor) >= cut else least
 
     def _make_whole(self) -> None:
         """Set `whole`: what each node adds, in multiples of 1 / `finest`; and `exact_start`, what that is added to."""
         factors = [Fraction(1)] * len(self.roots)  # what the values of each tree are multiplied by
-        self.exact_start = [Fraction(value) for value in self.start]
-        for member in reversed(self.members):  # the outer ones first
-            factor = factors[member.first] * Fraction(member.weight) / Fraction(member.divisor)
-            factors[member.first : member.last] = [factor] * (member.last - member.first)
-            self.exact_start = [a + Fraction(b) * factor for a, b in zip(self.exact_start, member.start, strict=True)]
+        self.exact_start = [Fraction(0)] * len(self.start)
+
+        def multiply(part: Part, outside: Fraction) -> None:
+            factor = outside * Fraction(part.weight) / Fraction(part.divisor)
+            self.exact_start = [a + Fraction(b) * factor for a, b in zip(self.exact_start, part.start, strict=True)]
+            for inner in part.inside:
+                if isinstance(inner, Part):
+                    multiply(inner, factor)
+                else:
+                    factors[inner] = factor
+
+        multiply(self.whole_sum, Fraction(1))
         exact: dict[Fraction, dict[float, Fraction]] = {factor: {} for factor in factors}  # values times a factor
         for factor, (root, end) in zip(factors, self.trees, strict=True):
             new = {v for values in self.values[root:end] for v in values if v not in exact[factor]}
@@ -494,22 +515,26 @@ class Model:
             return lead + (lead - len(self.roots)) % 2 if self.pure and self.n_classes == 2 else lead
         up, times = winner > loser, abs(winner - loser)
         reach = self.reach[winner - 1 if up else winner] - self.exact_start[0]
-        if not self.error:
-            reach = math.ceil(reach / step) * step  # exact sums reach it or fall short by a step
         return times * ((reach if up else step - reach) - self.error)
 
-    def score(self, k: int) -> tuple[str, Fraction]:
-        """Return what the sum for a class is called once it is divided, and by what it is."""
-        if self.vote == "majority":
-            return f"the share of the votes for {self.names[k]}", Fraction(len(self.roots))
-        return "the score" if self.cuts is not None else f"the score of {self.names[k]}", Fraction(self.divisor)
+    def lead(self, winner: int, loser: int) -> dict[int, int]:
+        """Return how often each sum counts in the lead of one class over another; with cuts, class k has k times it."""
+        return {winner: 1, loser: -1} if self.cuts is None else {0: winner - loser}
+
+    def rivals(self, label: int) -> list[int]:
+        """Return the classes that a label must lead: where a score is cut, its neighbours."""
+        return [k for k in range(self.n_classes) if k != label and (self.cuts is None or abs(k - label) == 1)]
+
+    @property
+    def score_divisor(self) -> Fraction:
+        """By what a sum is divided to be a score: a mean, or a share of the votes."""
+        return Fraction(len(self.roots) if self.vote == "majority" else self.divisor)
 
     @property
     def adding(self) -> list[Any]:
         """How leaf values become a label."""
-        members = [vars(member) for member in self.members]
-        sums = [self.start, self.adds, self.divides, self.divisor, self.cuts, self.softmax, self.sigmoid, members]
-        return [self.vote == "majority", self.classes, *sums]
+        after = [self.divides, self.divisor, self.cuts, self.softmax, self.sigmoid]
+        return [self.vote == "majority", self.classes, self.whole_sum, *after]
 
     def rounded(self, value: float, numbers: str | None = None) -> float:
         """Return the nearest of the numbers in which the model adds, or of these."""
@@ -552,7 +577,7 @@ class Model:
 
     def decide(self, leaves: list[list[float]]) -> int:
         """Return the index of the label for the values that the trees give, in tree order, added as the model does."""
-        totals = self._add(leaves)
+        totals = self._add(self.whole_sum, leaves)
         if self.divides:
             totals = [self.rounded(total / self.divisor) for total in totals]
         overflow = any(map(math.isnan, totals)) or (self.softmax and max(totals) == math.inf)
@@ -574,22 +599,18 @@ class Model:
         shares = [self.rounded(exponential / self.rounded(whole)) for exponential in exponentials]
         return shares.index(max(shares))
 
-    def _add(self, leaves: list[list[float]]) -> list[float]:
-        """Return the sums of the values that the trees give, each member's rounded on its own."""
-        opened = [(list(self.start), self.adds)]
+    def _add(self, part: Part, leaves: list[list[float]]) -> list[float]:
+        """Return the sums of the values that the trees of a part give, each inner part's rounded on its own."""
+        totals = part.start
+        for inner in part.inside:
+            values = leaves[inner] if isinstance(inner, int) else self._share(inner, leaves)
+            totals = [self.rounded(total + value, part.numbers) for total, value in zip(totals, values, strict=True)]
+        return totals
 
-        def add(values: list[float]) -> None:
-            totals, numbers = opened[-1]
-            totals[:] = [self.rounded(total + value, numbers) for total, value in zip(totals, values, strict=True)]
-
-        for tree, values in enumerate(leaves):
-            opened += [(list(m.start), m.numbers) for m in self.opened.get(tree, ())]
-            add(values)
-            for m in self.closed.get(tree, ()):
-                totals, numbers = opened.pop()
-                shares = [self.rounded(total / m.divisor, numbers) for total in totals]
-                add([self.rounded(share * m.weight, numbers) for share in shares])
-        return opened[0][0]
+    def _share(self, part: Part, leaves: list[list[float]]) -> list[float]:
+        """Return the sums of a part, divided and multiplied."""
+        shares = [self.rounded(total / part.divisor, part.numbers) for total in self._add(part, leaves)]
+        return [self.rounded(share * part.weight, part.numbers) for share in shares]
 
     def _exp(self, value: float) -> float:
         """Return the exponential as C libraries give it; that of float32 is off by at most 0.505 of the last place."""
@@ -797,6 +818,71 @@ def _bits(bits: int) -> list[int]:
 
 # ---------------------------------------------------------------------------------------------------------- the claim
 
+# What can be proved, without words. Features, cells and labels are counted from 0. `kept` has the cells, as bits, in
+# which features are kept; `units` are what counts as one, groups or features (`Groups`).
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """No set that costs less than the total does the same; each unit costs so much, or 1 if there are no costs."""
+
+    total: int
+    costs: dict[int, int] | None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """With features kept in these cells, no input is excluded; perhaps, none can be dropped, or no cell be added."""
+
+    kept: dict[int, int]
+    units: set[int]
+    minimal: bool
+    wider: bool
+    minimum: Minimum | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The input `new` changes these units alone and has an excluded label; perhaps, none that changes fewer has."""
+
+    units: set[int]
+    moved: list[int]  # the features whose change is shown
+    new: list[float]
+    label: int
+    minimal: bool = False
+    minimum: Minimum | None = None
+
+
+@dataclass(frozen=True)
+class Complete:
+    """All minimal sets of units, as bits, that exclude labels while kept, and all whose change can give one of them."""
+
+    reasons: list[int]
+    changes: list[int]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Rows with their labels, and a change of the free units alone that gives another; None if there is none."""
+
+    units: set[int]
+    rows: list[tuple[list[float], int, Change | None]]
+
+
+@dataclass(frozen=True)
+class OfPairs:
+    """Two inputs that differ in some columns alone have the same label; or, without columns, two models give it.
+
+    If it is about score k, they differ in it by less than `below`. With a direction, the column grows, and the score
+    never turns against it by so much; None: not at all.
+    """
+
+    kept: dict[int, int]
+    columns: list[int]
+    k: int | None = None
+    direction: int | None = None
+    below: Fraction | None = None
+
 
 def check(
     certificate: Any,
@@ -812,27 +898,37 @@ def check(
     `budget` steps is given up, with a CheckError. If it is about two models, `other` is the second.
     """
     work = Budget(budget)
-    read_model = Model(model, work) if isinstance(model, str) else model
+    first = Model(model, work) if isinstance(model, str) else model
     second = Model(other, work) if isinstance(other, str) else other
     try:
         if isinstance(certificate, str):
             work.spend(BYTE_STEPS * len(certificate))
             certificate = parse(certificate)
-        about_all = isinstance(certificate, dict) and bool({"pair", "pairs", "other"} & set(certificate))
-        require(row is None or not about_all, "The certificate is about all inputs, not about a row.")
-        if about_all and "other" in certificate:
-            return check_two(certificate, read_model, second, work)
-        require(second is None, "The certificate is about one model, but two are given.")
-        if about_all and "pairs" in certificate:
-            return check_pairs(certificate, read_model, None, work)
-        if about_all:
-            return ScorePair(certificate, read_model, work).check()
-        return Claim(certificate, read_model, work).check(row)
+        about = {"pair", "pairs", "other"} & set(certificate) if isinstance(certificate, dict) else set()
+        require(row is None or not about, "The certificate is about all inputs, not about a row.")
+        if "other" in about:
+            require(second is not None, "The certificate is about two models, but only one is given.")
+        else:
+            require(second is None, "The certificate is about one model, but two are given.")
+        if not about:
+            claim = Claim(certificate, first, work)
+            return say(claim, claim.check(row))
+        if about != {"pair"}:
+            require_version(certificate)
+        if "pairs" in about:
+            return say_of_pairs(*check_labels(certificate, first, second, work), first, second)
+        if second is None:
+            return say_of_pairs(*ScorePair(certificate, first, None, work).check(), first, None)
+        if "pair" in about:
+            return say_of_pairs(*ScoreGap(certificate, first, second, work).check(), first, second)
+        check_identical(certificate, first, second)
+        return say_identical(first, second)
     except DAMAGED as error:
         raise CheckError(_unreadable("certificate", error)) from error
 
 
-def _require_version(certificate: dict[str, Any]) -> None:
+def require_version(certificate: dict[str, Any]) -> None:
+    """Require the format that this checker knows."""
     known = certificate.get("format") == "treeproof-certificate"
     require(known, "This is not a treeproof certificate.")
     version = certificate["version"]
@@ -845,7 +941,7 @@ class Claim:
 
     def __init__(self, certificate: Any, model: Model, budget: Budget) -> None:
         require(isinstance(certificate, dict), "This is not a treeproof certificate.")
-        _require_version(certificate)
+        require_version(certificate)
         claim = certificate["claim"]
         require(type(claim) is str and claim in CLAIM_KEYS, f"Unknown claim {claim!r}.")
         keys = KEYS | CLAIM_KEYS[claim] | ({"around", "groups"} & set(certificate))
@@ -869,25 +965,17 @@ class Claim:
         self.require_inside(self.at, self.around, "The instance")
         self.groups = Groups(certificate.get("groups", []), self.space)
 
-    def check(self, row: Any) -> Checked:
-        """Check the claim; if a row is given, it must be about that."""
+    def check(self, row: Any) -> Reason | Change | Complete | Audit:
+        """Check the claim and return what it proves; if a row is given, it must be about that."""
         claim = self.given["claim"]
         rows = [self.row] if claim != "audit" else [self.changed(one["row"], "A row")[0] for one in self.given["rows"]]
         if row is not None:
             self._check_row(rows, _read_row(self.model, row))
-        checks = {"change": self._check_change, "complete": self._check_complete, "audit": self._check_audit}
-        text, lines = checks.get(claim, self._check_reason)()
-        return Checked(
-            text=text,
-            leaves=self.leaves,
-            conditions=lines,
-            space=declared(self.space),
-            around=[condition(self.features[f], self.near[f]) for f in sorted(self.near)],
-            row=[] if claim == "audit" else values(self.space, self.row),
-            model=self.model.fingerprint,
-            decides=rule(self.model),
-            groups=self.groups.texts,
-        )
+        if claim == "change":
+            return self._check_change()
+        if claim == "complete":
+            return self._check_complete()
+        return self._check_audit() if claim == "audit" else self._check_reason()
 
     def _check_row(self, rows: list[list[float]], wanted: list[float]) -> None:
         names = self.model.column_names
@@ -927,6 +1015,10 @@ class Claim:
             box[f] = 1 << (at or self.at)[f]
         return box
 
+    def conditions(self) -> dict[int, int]:
+        """Return the cells in which a reason keeps features."""
+        return {f: self.space.mask(f, cells) for f, cells in self.space.by_feature(self.given["box"]).items()}
+
     def prove(self, box: list[int], proof: Any, excluded: set[int] | None = None) -> None:
         """Check that no input of the box is excluded."""
         self.leaves += Proof(self.space, proof).check(box, self.excluded if excluded is None else excluded)
@@ -943,17 +1035,16 @@ class Claim:
         self.prove(self.kept(features), reason["proof"])
         return self.groups.bits(features)
 
-    def _check_reason(self) -> tuple[str, list[str]]:
+    def _check_reason(self) -> Reason:
         """Features whose conditions exclude labels; if they are said to be minimal, none can be dropped."""
-        minimal, space = self.given["claim"] == "minimal", self.space
-        kept = {f: space.mask(f, cells) for f, cells in space.by_feature(self.given["box"]).items()}
+        minimal, space, kept = self.given["claim"] == "minimal", self.space, self.conditions()
         box = [kept.get(f, mask) for f, mask in enumerate(self.around)]
         self.require_inside(self.at, box, "The instance")
         self.prove(box, self.given["proof"])
-        chosen = self.groups.having(kept)
+        units = self.groups.having(kept)
 
         witnesses, wider = space.by_feature(self.given["witnesses"]), self.given["wider"]
-        expected = chosen if minimal else set()
+        expected = units if minimal else set()
         require(set(witnesses) == expected, "A minimal set, and no other, must have a witness for each feature.")
         for f, given in witnesses.items():
             # Also where conditions are wide, each feature is needed for the instance's own cells.
@@ -967,132 +1058,79 @@ class Claim:
                 shown = {self.witness(row, f"The witness of feature {f}", beyond)[1][f] for row in rows}
                 beside = set(_bits(self.features[f].beside(kept[f]))) - shown
                 require(not beside, f"The condition on feature {f} may be widened to the cells {sorted(beside)}.")
-        text = self._says(chosen)
-        if minimal and kept:
-            text += "; it cannot be dropped" if len(chosen) == 1 else "; none of them can be dropped"
-        if wider is not None and kept:
-            text += not_extended(space, kept)
-        if self.given["minimum"] is not None:
-            costs, changes = self._minimum("changes")
-            text += self._no_cheaper([self.differing(change) for change in changes], costs, chosen)
-        return text, [condition(self.features[f], kept[f]) for f in sorted(kept)]
+        return Reason(kept, units, minimal, wider is not None, self._minimum("changes", self.differing, units))
 
-    def _says(self, chosen: set[int]) -> str:
-        """Return in words that conditions on these groups exclude labels."""
-        stays, out = (self.model.names[self.label if self.target is None else self.target], self.target is not None)
-        if not chosen:
-            where = " in the ranges around the instance" if self.near else ""
-            return f"{'no' if out else 'every'} input{where} has the label {stays}"
-        does = ("rule" if out else "force") + "s" * (len(chosen) == 1) + " out" * out
-        where = " as long as all others stay in the ranges around the instance" if self.near else ""
-        return f"{self.groups.named(chosen)} {does} the label {stays}{where}"
-
-    def _check_change(self) -> tuple[str, list[str]]:
+    def _check_change(self) -> Change:
         """Features whose change, with all others as they are, gives an excluded label; that of fewer does not."""
         changed = {self.space.index(f) for f in self.given["changed"]}
         require(len(changed) == len(self.given["changed"]), "A feature is changed twice.")
         new, reached, got = self.witness(self.given["witness"], "The witness", self.around)
         self.require_same(new, self.row, changed, "The witness")
         units = self.groups.having(changed)
-        whole = {f for unit in units for f in self.groups.members[unit]}
-        require(changed == whole, "The features of a group must change together.")
+        require(changed == self.groups.features(units), "The features of a group must change together.")
         proofs = self.space.by_feature(self.given["proofs"])
         require(set(proofs) == units, "There must be a proof for each changed feature, and for no other.")
         for unit, proof in proofs.items():
             free = changed.difference(self.groups.members[unit])
             self.prove(self.kept(set(range(len(self.features))) - free), proof)
-        near = " within the ranges around the instance" if self.near else ""
-        text = f"a change of {self.groups.named(units)} alone gives the label {self.model.names[got]}"
-        other = "another label" if self.target is None else "that label"
-        if len(units) > 1:
-            text += f"; a change of fewer of them alone does not give {other}{near}"
-        if self.given["minimum"] is not None:
-            costs, reasons = self._minimum("reasons")
-            sets = [self.forcing(reason) for reason in reasons]
-            text += self._no_cheaper(sets, costs, units, f"gives {other}") + near
         # Some features of a group may stay as they are.
-        moved = [f for f in sorted(changed) if not self.groups.texts or reached[f] != self.at[f]]
-        return text, [
-            f"{self.features[f].name}: {show(self.features[f], self.row)} -> {show(self.features[f], new)}"
-            for f in moved
-        ]
+        moved = [f for f in sorted(changed) if not self.groups.declared or reached[f] != self.at[f]]
+        minimum = self._minimum("reasons", self.forcing, units)
+        return Change(units, moved, new, got, minimal=True, minimum=minimum)
 
-    def _check_complete(self) -> tuple[str, list[str]]:
+    def _check_complete(self) -> Complete:
         """All minimal sets of features that force the label, and all whose change can give another."""
         reasons = [self.forcing(reason) for reason in self.given["reasons"]]
         changes = [self.differing(change) for change in self.given["changes"]]
         # A set that has all of a reason forces the label, one that has nothing of a change does not.
         left_open = is_possible(changes, reasons, [1] * len(self.features), math.inf, self.budget)
         require(not left_open, "The lists leave open whether some features force the label.")
-        lists = [
-            [one for one in sorted(set(those)) if all(one == other or one & other != other for other in those)]
-            for those in (reasons, changes)
-        ]
         self.budget.spend(len(reasons) ** 2 + len(changes) ** 2)
-        used = {group for those in lists for one in those for group in _bits(one)}
-        none = sorted(set(self.groups.members) - used)
-        words = [[self.groups.named(set(_bits(one))) or "no feature at all" for one in those] for those in lists]
-        lines = [f"{what}: {text}" for what, texts in zip(("reason", "change"), words, strict=True) for text in texts]
-        lines += [f"in none of them: {self.groups.named(set(none))}"] if none else []
-        does, other = f"force the label {self.model.names[self.label]}", "another label"
-        if self.target is not None:
-            other = f"the label {self.model.names[self.target]}"
-            does = f"rule out {other}"
-        text = f"these are all minimal sets of features whose values in the row {does} (reasons), and "
-        text += f"all minimal sets whose change alone can give {other} (changes)"
-        return text + (" within the ranges around the instance" if self.near else ""), lines
+        return Complete(minimal_sets(reasons), minimal_sets(changes))
 
-    def _check_audit(self) -> tuple[str, list[str]]:
+    def _check_audit(self) -> Audit:
         """Rows in which a change of the free features alone gives another label, and rows in which none does."""
         require(self.target is None and not self.near, "An audit is about all changes to any other label.")
         free = {self.space.index(f) for f in self.given["free"]}
         require(free and self.given["rows"], "An audit must have features and rows.")
-        lines, flips = [], 0
+        units, rows = self.groups.having(free), list[tuple[list[float], int, Change | None]]()
         for one in self.given["rows"]:
             row, at = self.changed(one["row"], "A row")
             label, box = self.model.label(row), self.kept(set(range(len(self.features))) - free, at)
             others = set(range(self.model.n_classes)) - {label}
-            shown = f"{self.model.names[label]}: {row_text(values(self.space, row))}"
             require(set(one) in ({"row", "witness"}, {"row", "proof"}), "A row has a witness or a proof.")
             if "proof" in one:
                 self.prove(box, one["proof"], others)
-                lines.append(f"no other label than {shown}")
+                rows.append((row, label, None))
                 continue
             new, reached, got = self.witness(one["witness"], "A witness", box, others)
             self.require_same(new, row, free, "A witness")
-            moved = [self.features[f] for f in sorted(free) if reached[f] != at[f]]
-            to = ", ".join(f"{feature.name}: {show(feature, row)} -> {show(feature, new)}" for feature in moved)
-            lines.append(f"{self.model.names[got]} if {to}, instead of {shown}")
-            flips += 1
-        units = self.groups.having(free)
-        require(
-            free == {f for g in units for f in self.groups.members[g]}, "The features of a group are free together."
-        )
-        n, what = len(lines), f"a change of {self.groups.named(units)} alone"
-        return f"of {n} row{'s' * (n != 1)}, {what} gives another label in {flips}; in {n - flips} none does", lines
+            moved = [f for f in sorted(free) if reached[f] != at[f]]
+            rows.append((row, label, Change(units, moved, new, got)))
+        require(free == self.groups.features(units), "The features of a group are free together.")
+        return Audit(units, rows)
 
-    def _minimum(self, what: str) -> tuple[list[int], Any]:
-        """Return the costs of the features, and the list of what every set that does must meet."""
+    def _minimum(self, what: str, met: Callable[[Any], int], units: set[int]) -> Minimum | None:
+        """Check that whatever meets all of some sets costs at least as much as these units; None if it is not claimed.
+
+        The sets are given as `what`, and read by `met`.
+        """
         given = self.given["minimum"]
+        if given is None:
+            return None
         require(set(given) == {"costs", what}, f"A minimum has costs and {what}.")
-        if given["costs"] is None:
-            return [1] * len(self.features), given[what]
-        costs = _ints(given["costs"], 1, 2**4096, "Costs")
-        require(len(costs) == len(self.features), "There must be a cost for each feature.")
-        return costs, given[what]
-
-    def _no_cheaper(self, sets: list[int], costs: list[int], chosen: set[int], does: str = "does") -> str:
-        """Return in words that whatever meets all sets costs at least as much as the chosen ones; CheckError if not."""
+        costs = [1] * len(self.features)
+        if given["costs"] is not None:
+            costs = _ints(given["costs"], 1, 2**4096, "Costs")
+            require(len(costs) == len(self.features), "There must be a cost for each feature.")
+        sets = [met(one) for one in given[what]]
         for group, those in self.groups.members.items():
-            one = len({costs[f] for f in those}) == 1
-            require(one, f"The features of {self.groups.named({group})} must state one cost.")
-        total = sum(costs[group] for group in chosen)
+            one_cost = len({costs[f] for f in those}) == 1
+            require(one_cost, f"The features of {self.groups.named({group})} must state one cost.")
+        total = sum(costs[group] for group in units)
         cheaper = is_possible(sets, [], costs, total - 1, self.budget)
         require(not cheaper, "The certificate does not exclude a smaller or cheaper set.")
-        if set(costs) == {1}:
-            return f"; no smaller set {does}"
-        named = ", ".join(f"{self.groups.named({group})} {costs[group]}" for group in sorted(self.groups.members))
-        return f"; no set that costs less than {total} {does} (costs: {named})"
+        return Minimum(total, None if set(costs) == {1} else {group: costs[group] for group in self.groups.members})
 
 
 class Groups:
@@ -1102,7 +1140,7 @@ class Groups:
         known = [feature.name for feature in space.features]
         self.of = list(range(len(known)))  # the group of a feature, or else itself
         self.members = {f: [f] for f in self.of}
-        self._names, self.texts = dict(enumerate(known)), []
+        self.names, self.declared = dict(enumerate(known)), []  # those that are declared, in their order
         grouped, called = set[int](), set(known)
         for group in given:
             require(set(group) == {"name", "features"}, "A group has a name and features.")
@@ -1113,15 +1151,19 @@ class Groups:
             require(name not in called, "Groups must not be called as another group or a feature is.")
             grouped.update(those)
             called.add(name)
-            self.texts.append(f"{name}: {', '.join(known[f] for f in those)}")
             for f in those:
                 self.of[f] = those[0]
                 del self.members[f]
-            self.members[those[0]], self._names[those[0]] = those, name
+            self.members[those[0]], self.names[those[0]] = those, name
+            self.declared.append(those[0])
 
     def having(self, features: Iterable[int]) -> set[int]:
         """Return the groups, and features in none, that have one of these features."""
         return {self.of[f] for f in features}
+
+    def features(self, groups: Iterable[int]) -> set[int]:
+        """Return the features of groups."""
+        return {f for group in groups for f in self.members[group]}
 
     def bits(self, features: Iterable[int]) -> int:
         """Return the groups that have one of these features, as bits."""
@@ -1129,577 +1171,12 @@ class Groups:
 
     def named(self, groups: set[int]) -> str:
         """Return the names of groups, and of features in none."""
-        return ", ".join(self._names[group] for group in sorted(groups))
+        return ", ".join(self.names[group] for group in sorted(groups))
 
 
-# Pairs: two inputs that differ in some columns alone, or one input of two models. What the second scores less the first
-# is a model of its own, made here from the trees of both: the claim about pairs is one about a label of that model.
-
-
-class Joined:
-    """The trees of two models, those of the second behind those of the first, over the columns of the first.
-
-    If one model reads float32 and the other does not, a threshold of the first is the largest float64 that it rounds to
-    its left side.
-    """
-
-    def __init__(self, one: Model, two: Model) -> None:
-        names, others = ([column["name"] for column in model.columns] for model in (one, two))
-        plain = [f"x{c}" for c in range(len(names))]  # the columns of a model that was trained without names
-        self.by_position = sorted(names) != sorted(others)
-        fits = not self.by_position or (len(names) == len(others) and plain in (names, others))
-        require(fits, "Both models must have the same columns.")
-        place = list(range(len(names))) if self.by_position else [names.index(name) for name in others]
-        alike = all(one.columns[at]["categories"] == two.columns[c]["categories"] for c, at in enumerate(place))
-        require(alike, "Both models must know the same categories.")
-        self.numbers = one.numbers if one.numbers == two.numbers else "float64"
-        self.columns, self.subsets, n = one.columns, one.subsets + two.subsets, len(one.feature)
-        self.trees = [*one.trees, *((root + n, end + n) for root, end in two.trees)]
-        self.feature = one.feature + [place[c] if c >= 0 else -1 for c in two.feature]
-        self.subset = one.subset + [s + len(one.subsets) if s >= 0 else -1 for s in two.subset]
-        self.left, self.right = (
-            [*a, *(i + n if i >= 0 else -1 for i in b)] for a, b in ((one.left, two.left), (one.right, two.right))
-        )
-        self.missing_left = one.missing_left + two.missing_left
-        self.threshold = [*self._thresholds(one), *self._thresholds(two)]
-
-    def same(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
-        """Return whether two trees, each from a node up to another, have the same splits in the same places."""
-
-        def split(node: int, root: int) -> tuple[Any, ...]:
-            if self.feature[node] < 0:
-                return ()
-            by = self.subsets[self.subset[node]] if self.subset[node] >= 0 else self.threshold[node]
-            return self.feature[node], by, self.missing_left[node], self.left[node] - root, self.right[node] - root
-
-        n, root, other = one[1] - one[0], one[0], two[0]
-        return n == two[1] - other and all(split(root + i, root) == split(other + i, other) for i in range(n))
-
-    def _thresholds(self, model: Model) -> list[float]:
-        if model.numbers == self.numbers:
-            return model.threshold
-        splits = zip(model.threshold, model.feature, model.subset, strict=True)
-        return [_widest(at) if column >= 0 and subset < 0 else at for at, column, subset in splits]
-
-
-def _widest(at: float) -> float:
-    """Return the largest float64 that rounds to a float32 of at most `at`, which is one."""
-    (bits,) = struct.unpack("<i", struct.pack("<f", at or 0.0))
-    (above,) = struct.unpack("<f", struct.pack("<i", bits + 1 if bits >= 0 else bits - 1))
-    found = at / 2 + above / 2
-    found = found if _single(found) <= at else math.nextafter(found, -math.inf)
-    require(_single(found) <= at < _single(math.nextafter(found, math.inf)), "A threshold is too large for a float32.")
-    return found
-
-
-class Pair:
-    """Two inputs of a model that differ in some columns alone, or one input of two models.
-
-    A claim about them is one about a label of a model of its own. Nodes of its trees are [column, node, left, right,
-    values]: a split is that of a node of the model, tested for the first input, or, in a column of its own behind the
-    others, for the second. Leaves have a value for each sum. Of two models all columns are shared.
-    """
-
-    def __init__(
-        self, certificate: dict[str, Any], keys: set[str], model: Model, other: Model | None, budget: Budget
-    ) -> None:
-        self.given = {key: value for key, value in certificate.items() if key not in ("pair", "other")}
-        self.pair = certificate["pair"]
-        require(set(self.pair) == (keys if other else keys | {"columns"}), "A pair has unknown or missing fields.")
-        require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
-        same = certificate.get("other") == (other and other.fingerprint)
-        require(same, "The certificate is about two models, and the second is another one.")
-        self.model, self.other, self.budget = model, other or model, budget
-        require(None not in (self.model.error, self.other.error), "The model's sums must not overflow.")
-        self.two = other is not None
-        self.forest: Model | Joined = Joined(model, other) if other else model  # whose trees are walked
-        self.second = len(model.feature) if other else 0  # where the nodes of the second begin
-        self.columns = [] if other else _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
-        require(self.two or len(set(self.columns)) == len(self.columns) > 0, "Columns of a pair must differ.")
-        self.names = ", ".join(_name(model.columns[c]["name"]) for c in self.columns)
-        self.direction: int | None = None
-        self.trees: list[list[list[Any]]] = []
-        self.none: list[float] = [0.0]  # of inner nodes: nothing for each sum
-
-    def checked(self, label: int | None, target: int | None) -> tuple[Checked, Fraction]:
-        """Return what is proved of the label of the pair's model, and how far its sums may be from the exact ones.
-
-        The values of its leaves, and what its sums start from, were rounded once; then its sums are.
-        """
-        made = Model(self.document(), self.budget)
-        made.fingerprint = self.model.fingerprint
-        right = self.given["claim"] == "sufficient" and self.given["target"] == target
-        require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
-        require(not {"around", "groups"} & set(self.given), "A pair has neither ranges around it nor groups.")
-        require(made.error is not None, "The sums of a pair must not overflow.")
-        claim = Claim(self.given, made, self.budget)
-        if not self.two and self.direction is None:
-            self._require_alike(claim)
-        done = claim.check(None)
-        done.row, done.decides = [], rule(self.model)
-        if self.two:
-            done.decides += f"; the second model: {self.other.fingerprint[:12]}, {rule(self.other)}"
-        sizes = [max(abs(value) for node in nodes for value in node[4]) for nodes in self.trees]
-        rounded = sum(map(Fraction, sizes), Fraction(max(map(abs, made.start)))) / 2**52
-        return done, (made.error or Fraction(0)) + rounded
-
-    def _require_alike(self, claim: Claim) -> None:
-        """Require that the two inputs may change places: otherwise a proof would be about one order of them only."""
-        n = len(self.model.columns)
-        copies = {c: n + i for i, c in enumerate(self.columns)}
-        swapped = copies | {copy: c for c, copy in copies.items()}
-        known = {tuple(feature.columns): f for f, feature in enumerate(claim.features)}
-        other = [known.get(tuple(swapped.get(c, c) for c in feature.columns), -1) for feature in claim.features]
-        box = claim.space.by_feature(self.given["box"])
-        masks = [claim.space.mask(f, box[f]) if f in box else one.all for f, one in enumerate(claim.features)]
-        clauses = [[(f, meant(claim.features[f], cells)) for f, cells in clause] for clause in claim.space.clauses]
-        mirrored = [sorted((other[f], values) for f, values in clause) for clause in clauses]
-        alike = sorted(mirrored) == sorted(map(sorted, clauses))
-        for f, feature in enumerate(claim.features):
-            there = claim.features[other[f]]
-            alike = alike and other[f] >= 0 and feature.whole == there.whole
-            alike = alike and meant(feature, feature.all) == meant(there, there.all)
-            alike = alike and meant(feature, masks[f]) == meant(there, masks[other[f]])
-        require(alike, "The same must be declared of both inputs of a pair.")
-
-    def value(self, second: bool, node: int, k: int) -> Fraction:
-        """Return what a leaf adds to sum k of the first or the second, without any rounding."""
-        model = self.other if second else self.model
-        return Fraction(model.whole[node - self.second if second else node][k], model.finest)
-
-    @property
-    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
-        """The labels of the pair's model, what its sums start from, and its cuts."""
-        raise NotImplementedError
-
-    def document(self) -> str:
-        """Return the model of the pair as JSON; its last columns are those of the second input."""
-        model, columns = self.forest, list(self.forest.columns)
-        names = {column["name"] for column in columns}
-        for c in self.columns:
-            name = model.columns[c]["name"] + " changed"
-            while name in names:
-                name += "'"
-            names.add(name)
-            columns.append({**model.columns[c], "name": name})
-        labels, start, cuts = self.sums
-        nodes: list[list[Any]] = []
-        roots: list[int] = []
-        for tree in self.trees or [[[-1, 0, 0, 0, [0.0] * len(start)]]]:
-            roots.append(len(nodes))
-            nodes += [[c, at, left + roots[-1], right + roots[-1], values] for c, at, left, right, values in tree]
-        splits = [node[0] >= 0 for node in nodes]
-        subset = [model.subset[node[1]] if split else -1 for node, split in zip(nodes, splits, strict=True)]
-        numeric = [split and at < 0 for split, at in zip(splits, subset, strict=True)]
-        found = {
-            "format": "treeproof-forest",
-            "version": 2,
-            "vote": "sum",
-            "classes": {"dtype": "<U8", "labels": labels},
-            "columns": columns,
-            "importances": ["0x0.0p+0"] * len(columns),
-            "subsets": [sorted(codes) for codes in model.subsets],
-            "roots": roots,
-            "feature": [node[0] for node in nodes],
-            "subset": subset,
-            "left": [node[2] if split else -1 for node, split in zip(nodes, splits, strict=True)],
-            "right": [node[3] if split else -1 for node, split in zip(nodes, splits, strict=True)],
-            "threshold": [model.threshold[n[1]].hex() if cut else None for n, cut in zip(nodes, numeric, strict=True)],
-            "values": [[float(value).hex() for value in node[4]] for node in nodes],
-            "missing_left": [n for n, node in enumerate(nodes) if numeric[n] and model.missing_left[node[1]]],
-            "numbers": model.numbers,
-            "sums": {
-                "start": [value.hex() for value in start],
-                "numbers": "float64",
-                "divisor": "0x1.0000000000000p+0",
-                "cuts": None if cuts is None else [cut.hex() for cut in cuts],
-                "softmax": False,
-            },
-        }
-        return json.dumps(found, separators=(",", ":"))
-
-    def both(self) -> Iterator[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
-        """Yield the trees, from where to where their nodes are, for the first and the second; None if one has fewer."""
-        if not self.two:
-            return ((tree, tree) for tree in self.model.trees)
-        n = len(self.model.trees)
-        return itertools.zip_longest(self.forest.trees[:n], self.forest.trees[n:])
-
-    def is_shared(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
-        """Return whether the first and the second always reach the same place of two trees."""
-        self.budget.spend(one[1] - one[0])
-        if isinstance(self.forest, Joined):
-            return self.forest.same(one, two)
-        return not any(self.forest.feature[node] in self.columns for node in range(*one))
-
-    def copied(self, tree: tuple[int, int], second: bool, leaf: Callable[[int], list[float]]) -> list[list[Any]]:
-        """Return a tree as the first or the second meets it, with other values at its leaves."""
-        model, (root, end) = self.forest, tree
-        return [
-            [self._column(n, second), n, model.left[n] - root, model.right[n] - root, self.none]
-            if model.feature[n] >= 0
-            else [-1, 0, 0, 0, leaf(n)]
-            for n in range(root, end)
-        ]
-
-    def overlay(
-        self, one: tuple[int, int], two: tuple[int, int], leaf: Callable[[int, int], list[float]]
-    ) -> list[list[Any]] | None:
-        """Return two trees as one, with the values of the leaves that the first and the second reach.
-
-        A leaf that both reach must have zeros. It is one leaf if none of the columns is tested. Of two models, None if
-        it would have more nodes than both trees together.
-        """
-        model = self.forest
-        tests: dict[int, bool] = {}
-        for node in range(one[1] - 1, one[0] - 1, -1):
-            c = model.feature[node]
-            tests[node] = c in self.columns or (c >= 0 and (tests[model.left[node]] or tests[model.right[node]]))
-        nodes: list[list[Any]] = []
-        most = one[1] - one[0] + two[1] - two[0] if self.two else math.inf
-        self._grow(one[0], two[0], tests, nodes, {}, leaf, most)
-        return nodes if len(nodes) <= most else None
-
-    def _grow(
-        self,
-        one: int,
-        two: int,
-        tests: dict[int, bool],
-        nodes: list[list[Any]],
-        inside: dict[int, Any],
-        leaf: Callable[[int, int], list[float]],
-        most: float,
-    ) -> int:
-        """Append the overlay of two subtrees, one for each input; return its place.
-
-        Both are walked at once; `inside` is what the path has left of each column. Where neither input can go two ways,
-        both are at a leaf. At the same node, with none of the columns that differ tested below, both reach the same.
-        With a direction, the second input has the larger number. With more nodes than `most` it is given up.
-        """
-        self.budget.spend(10)
-        model, here = self.forest, len(nodes)
-        one, two = self._descend(one, False, inside), self._descend(two, True, inside)
-        same = one == two and not tests[one]
-        second = model.feature[one] < 0
-        at = two if second else one
-        if same or model.feature[at] < 0 or here > most:
-            nodes.append([-1, 0, 0, 0, leaf(one, two) if model.feature[at] < 0 else self.none])
-            return here
-        nodes.append([])
-        column, before = self._column(at, second), inside.get(self._column(at, second))
-        ends = []
-        for side in self._sides(at, column, inside):
-            inside[column] = side
-            ends.append(self._grow(one, two, tests, nodes, inside, leaf, most))
-        inside.pop(column)
-        if before is not None:
-            inside[column] = before
-        first, last = (nodes[end] for end in ends)
-        if first[0] == last[0] == -1 and first[4] == last[4]:
-            nodes[here:] = [first]
-        else:
-            nodes[here] = [column, at, *ends, self.none]
-        return here
-
-    def _column(self, node: int, second: bool) -> int:
-        """Return the column of the pair's model that a node tests for the first or the second input."""
-        c = self.forest.feature[node]
-        return len(self.model.columns) + self.columns.index(c) if second and c in self.columns else c
-
-    def _descend(self, node: int, second: bool, inside: dict[int, Any]) -> int:
-        """Return the first node from here on at which an input can go two ways, or its leaf."""
-        model = self.forest
-        while model.feature[node] >= 0:
-            left, right = self._sides(node, self._column(node, second), inside)
-            if left is not None and right is not None:
-                break
-            node = model.left[node] if left is not None else model.right[node]
-        return node
-
-    def _sides(self, node: int, column: int, inside: dict[int, Any]) -> list[Any]:
-        """Return what is left of a column on each side of a node, None if nothing: categories, or a range.
-
-        A range is (above, up to, whether missing values are in it).
-        """
-        model = self.forest
-        about, c = model.columns[model.feature[node]], model.feature[node]
-        if model.subset[node] >= 0:
-            values = inside.get(column, frozenset(range(len(about["categories"]))))
-            among = values & model.subsets[model.subset[node]]
-            return [among or None, values - among or None]
-        directed = self.direction is not None and c in self.columns
-        missing = about.get("missing", "never") != "never" and not directed
-        whole = (-math.inf, math.inf, missing)
-        low, high, missing = inside.get(column, whole)
-        at, goes = model.threshold[node], model.missing_left[node]
-        sides = [(low, min(high, at), missing and goes), (max(low, at), high, missing and not goes)]
-        if directed and column == c:  # the first input has the smaller number
-            highest = inside.get(len(model.columns), whole)[1]
-            return [side if side[0] < min(side[1], highest) else None for side in sides]
-        if directed:
-            lowest = inside.get(c, whole)[0]
-            return [side if max(side[0], lowest) < side[1] else None for side in sides]
-        return [side if side[0] < side[1] or side[2] else None for side in sides]
-
-
-class ScorePair(Pair):
-    """The claim that the score of two such inputs changes by less than a number.
-
-    The score is what the model adds up for one class, in exact arithmetic, and divides. With a `direction`, 1 or -1,
-    only pairs in which the column grows are meant, and only changes against that direction count.
-    """
-
-    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
-        super().__init__(certificate, {"class", "direction", "cut"}, model, None, budget)
-        self.k = _index(self.pair["class"], len(model.start), "The class of a score")
-        self.direction = self.pair["direction"]
-        known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
-        require(known and (self.direction is None or len(self.columns) == 1), "A direction is 1 or -1, of one column.")
-        numeric = all(model.columns[c]["categories"] is None for c in self.columns)
-        require(self.direction is None or numeric, "Only numbers have a direction.")
-        self.cut = _number(self.pair["cut"])
-        require(math.isfinite(self.cut), "The bound of a pair must be finite.")
-        sign = -(self.direction or -1)
-
-        def change(one: int, two: int) -> list[float]:
-            return [float(sign * (self.value(True, two, self.k) - self.value(False, one, self.k)))]
-
-        trees = [self.overlay(tree, tree, change) or [] for tree in model.trees]
-        self.trees = [nodes for nodes in trees if len(nodes) > 1 or nodes[0][4] != [0.0]]
-
-    @property
-    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
-        """One sum, and a cut that it stays below."""
-        return ["below", "reached"], [0.0], [self.cut]
-
-    def check(self) -> Checked:
-        """Check that no pair of inputs reaches the cut."""
-        model = self.model
-        done, rounding = self.checked(0, None)
-        # Trees none of which turns against the direction are added without turning against it in floats, too.
-        sure = self.direction is not None and all(node[4][0] <= 0 for nodes in self.trees for node in nodes)
-        what, divisor = model.score(self.k)
-        most = (Fraction(self.cut) + rounding + (model.error or 0)) / divisor
-        by = "at all" if sure else f"by {_upward(most)} or more"
-        if self.direction is None:
-            done.text = f"no two inputs that differ in {self.names} alone differ in {what} {by}"
-        else:
-            turns = "falls" if self.direction > 0 else "rises"
-            done.text = f"{what} never {turns} {by} when {self.names} grows and nothing else changes"
-        done.text += ", under these conditions" if done.conditions else ""
-        return done
-
-
-class ScoreGap(Pair):
-    """The claim that the scores that two models give an input differ by less than a number.
-
-    The score is what a model adds up for one class, in exact arithmetic, and divides. Each is multiplied by the divisor
-    of the other, unless these are equal.
-    """
-
-    def __init__(self, certificate: dict[str, Any], model: Model, other: Model, budget: Budget) -> None:
-        super().__init__(certificate, {"classes", "cuts"}, model, other, budget)
-        self.k = _ints(self.pair["classes"], 0, 2**31, "The classes of scores")
-        require(len(self.k) == 2, "Two models have two classes.")
-        one, two = (
-            _index(k, len(m.start), "The class of a score") for k, m in zip(self.k, (model, other), strict=True)
-        )
-        right = (model.cuts is None, model.vote == "majority") == (other.cuts is None, other.vote == "majority")
-        require(right and (model.cuts is not None or model.classes[one] == other.classes[two]), "Scores must be alike.")
-        self.cuts = [_number(cut) for cut in self.pair["cuts"]]
-        require(len(self.cuts) == 2 and all(map(math.isfinite, self.cuts)), "A gap must have two finite bounds.")
-        divisors = model.score(one)[1], other.score(two)[1]
-        self.times = (Fraction(1), Fraction(1)) if divisors[0] == divisors[1] else (divisors[1], divisors[0])
-        self.divisor = divisors[0] * self.times[0]
-
-        def gap(first: int | None, second: int | None) -> list[float]:
-            found = Fraction(0) if second is None else self.value(True, second, two) * self.times[1]
-            return [float(found if first is None else found - self.value(False, first, one) * self.times[0])]
-
-        self.start = other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0]
-        for old, new in self.both():
-            overlaid = None if old is None or new is None else self.overlay(old, new, gap)
-            if overlaid is not None:
-                self.trees.append(overlaid)
-                continue
-            if old is not None:
-                self.trees.append(self.copied(old, False, lambda node: gap(node, None)))
-            if new is not None:
-                self.trees.append(self.copied(new, True, lambda node: gap(None, node)))
-        self.trees = [nodes for nodes in self.trees if len(nodes) > 1 or nodes[0][4] != [0.0]]
-
-    @property
-    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
-        """One sum, and two cuts between which it stays."""
-        return ["less", "between", "more"], [float(self.start)], self.cuts
-
-    def check(self) -> Checked:
-        """Check that no input reaches one of the cuts."""
-        done, rounding = self.checked(1, None)
-        own = (self.model.error or 0) * self.times[0] + (self.other.error or 0) * self.times[1]
-        most = (Fraction(max(map(abs, self.cuts))) + rounding + own) / self.divisor
-        what, _ = self.model.score(self.k[0])
-        done.text = f"{what} differs by less than {_upward(most)} between the two models, for every input"
-        done.text += ", under these conditions" if done.conditions else ""
-        return done
-
-
-class LabelPair(Pair):
-    """The claim that no two such inputs have two different labels, the first one a and the second b.
-
-    The label 0 of the pair's model is that both lead all their rivals by enough, and so that their leads over each
-    other together are enough, a condition in which whatever is the same for both cancels out. Each condition is
-    the label 0 against another one. `room` makes them weaker by as much as the sums of the pair's model are rounded.
-    Of two models, the first gives the input the label a, and the second the label b.
-    """
-
-    def __init__(self, certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> None:
-        super().__init__(certificate, {"labels", "room"}, model, other, budget)
-        given = self.pair["labels"]
-        require(type(given) is list and len(given) == 2, "A pair has two labels.")
-        self.a, self.b = (_index(k, m.n_classes, "label") for k, m in zip(given, (model, self.other), strict=True))
-        self.room = _number(self.pair["room"])
-        require(0 <= self.room < math.inf, "The room of a pair must be a number.")
-        a, b = model.classes[self.a], self.other.classes[self.b]
-        require(a != b, "The labels of a pair must differ.")
-        self.first, self.last = (
-            [(k, j) for j in self._rivals(m, k)] for m, k in ((model, self.a), (self.other, self.b))
-        )
-        self.together = None  # the leads of a and b over each other, if both models know both labels
-        if b in model.classes and a in self.other.classes:
-            self.together = (self.a, model.classes.index(b)), (self.b, self.other.classes.index(a))
-        self.none = [0.0] * (1 + len(self.first) + len(self.last) + (self.together is not None))
-        for one, two in self.both():
-            self.trees += self._trees(one, two)
-
-    def _trees(self, one: tuple[int, int] | None, two: tuple[int, int] | None) -> Iterator[list[list[Any]]]:
-        """Yield what two trees add to the conditions: in one tree where both reach the same place."""
-        if one is not None and two is not None and self.is_shared(one, two):
-            moved = two[0] - one[0]
-            yield self.copied(one, False, lambda node: self._leads(node, node + moved))
-            return
-        overlaid = None
-        if one is not None and two is not None and self.together is not None:
-            overlaid = self.overlay(one, two, lambda first, second: self._leads(first, second, alone=False))
-        if overlaid is not None:
-            yield overlaid
-        also = self.together is not None and overlaid is None
-        if one is not None:
-            yield self.copied(one, False, lambda node: self._leads(node, None, together=also))
-        if two is not None:
-            yield self.copied(two, True, lambda node: self._leads(None, node, together=also))
-
-    def _leads(self, one: int | None, two: int | None, *, alone: bool = True, together: bool = True) -> list[float]:
-        """Return what two leaves take from the leads: those over rivals, `alone`, and those over each other."""
-        found = [Fraction(0)] * len(self.none)
-        for second, node, leads, start in ((False, one, self.first, 1), (True, two, self.last, 1 + len(self.first))):
-            if node is None:
-                continue
-            for k, lead in enumerate(leads if alone else (), start=start):
-                found[k] -= self._lead(second, node, *lead)
-            if together and self.together is not None:
-                found[-1] -= self._lead(second, node, *self.together[second])
-        return list(map(float, found))
-
-    def _rivals(self, model: Model, label: int) -> list[int]:
-        """Return the classes that a label must lead: where a score is cut, its neighbours."""
-        return [k for k in range(model.n_classes) if k != label and (model.cuts is None or abs(k - label) == 1)]
-
-    def _lead(self, second: bool, node: int, winner: int, loser: int) -> Fraction:
-        """Return by how much a leaf lets one class lead another, as `Model.least_lead` counts it."""
-        if (self.other if second else self.model).cuts is not None:
-            return (winner - loser) * self.value(second, node, 0)
-        return self.value(second, node, winner) - self.value(second, node, loser)
-
-    @property
-    def sums(self) -> tuple[list[str], list[float], list[float] | None]:
-        """Sums that must not exceed 0, each from what it takes to lead."""
-        first = [self.model.least_lead(*lead) for lead in self.first]
-        second = [self.other.least_lead(*lead) for lead in self.last]
-        starts = [lead for lead in (*first, *second) if lead is not None]
-        if self.together is not None:
-            one, two = self.model.least_lead(*self.together[0]), self.other.least_lead(*self.together[1])
-            assert one is not None
-            assert two is not None
-            starts.append(one + two)
-        labels = ["both", *(f"not {k}" for k in range(len(starts)))]
-        # Rounded down, so that conditions get weaker.
-        return labels, [0.0, *(_downward(start - Fraction(self.room)) for start in starts)], None
-
-    def check(self) -> Checked:
-        """Check that no pair of inputs meets all conditions."""
-        done, rounding = self.checked(None, 0)
-        require(Fraction(self.room) >= rounding, "The room of a pair is too small for its rounding.")
-        a, b = _printable(self.model.classes[self.a]), _printable(self.other.classes[self.b])
-        done.text = f"no two inputs that differ in {self.names} alone have the labels {a} and {b}"
-        if self.two:
-            done.text = f"no input has the label {a} in the first model and {b} in the second"
-        done.text += ", under these conditions" if done.conditions else ""
-        return done
-
-
-def check_pairs(certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> Checked:
-    """Check that no label depends on some columns, or that two models give the same: a proof for every two labels."""
-    keys = {"format", "version", "model", "claim", "pairs"}
-    _require_version(certificate)
-    require(set(certificate) == (keys if other is None else keys | {"other"}), "Unknown or missing fields.")
-    claims = certificate["claim"] == ("independent" if other is None else "same")
-    require(claims and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
-    about: dict[str, Any] = {key: certificate[key] for key in ("model", "other") if key in certificate}
-    pairs = [LabelPair({**one, **about}, model, other, budget) for one in certificate["pairs"]]
-    found = {(pair.a, pair.b) for pair in pairs}
-    if other is None:
-        found |= {(b, a) for a, b in found}  # the inputs may change places
-    names = model.classes, (other or model).classes
-    every = {(a, b) for a, one in enumerate(names[0]) for b, two in enumerate(names[1]) if one != two}
-    require(found >= every, "There must be a proof for every two labels.")
-    require(all(pair.columns == pairs[0].columns for pair in pairs), "All pairs must differ in the same columns.")
-    checks = [pair.check() for pair in pairs]
-    alike = all((one.space, one.conditions) == (checks[0].space, checks[0].conditions) for one in checks)
-    require(alike, "All pairs must be about the same inputs.")
-    text = f"no two inputs that differ in {pairs[0].names} alone have different labels"
-    if other is not None:
-        text = "both models give the same label to every input"
-    text += ", under these conditions" if checks[0].conditions else ""
-    return replace(checks[0], text=text, leaves=sum(one.leaves for one in checks))
-
-
-def check_two(certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> Checked:
-    """Check a certificate about two models: that they are identical, give the same labels, or scores close together."""
-    require(other is not None, "The certificate is about two models, but only one is given.")
-    assert other is not None
-    _require_version(certificate)
-    if "pairs" in certificate:
-        return check_pairs(certificate, model, other, budget)
-    if "pair" in certificate:
-        return ScoreGap(certificate, model, other, budget).check()
-    known = set(certificate) == {"format", "version", "model", "other", "claim"} and certificate["claim"] == "identical"
-    require(known, "Unknown claim about two models.")
-    right = (certificate["model"], certificate["other"]) == (model.fingerprint, other.fingerprint)
-    require(right, "The certificate is about other models.")
-    joined, n = Joined(model, other), len(model.trees)
-    alike = len(other.trees) == n and all(map(joined.same, joined.trees[:n], joined.trees[n:]))
-    require(alike, "The models have different trees.")
-    leaves = [i for i, column in enumerate(model.feature) if column < 0]
-    values = all(model.values[i] == other.values[i] for i in leaves)
-    require(values and model.adding == other.adding, "The models add up different numbers, or in different ways.")
-    decides = f"{rule(model)}; the second model: {other.fingerprint[:12]}"
-    text = "both models have the same trees, add them up in the same way, and so give the same label to every input"
-    return Checked(text, leaves=0, conditions=[], space=[], model=model.fingerprint, decides=decides)
-
-
-def meant(feature: Feature, cells: int) -> Any:
-    """Return which values cells stand for, however these are cut: values, or ranges and whether missing ones are in."""
-    if feature.points:
-        return [feature.points[c] for c in _bits(cells)]
-    numbers, ends = feature.without_missing(cells), [feature.lowest, *feature.uppers]
-    runs: list[list[float]] = []
-    for i in _bits(numbers):
-        if runs and runs[-1][1] == ends[i]:
-            runs[-1][1] = ends[i + 1]
-        else:
-            runs.append([ends[i], ends[i + 1]])
-    return runs, feature.missing is not None and bool(cells >> feature.missing & 1)
+def minimal_sets(sets: list[int]) -> list[int]:
+    """Return the sets, as bits, that have no other of them inside."""
+    return [one for one in sorted(set(sets)) if all(one == other or one & other != other for other in sets)]
 
 
 def is_possible(there: list[int], lacking: list[int], costs: list[int], most: float, budget: Budget) -> bool:
@@ -1730,6 +1207,508 @@ def is_possible(there: list[int], lacking: list[int], costs: list[int], most: fl
             todo.append((there_left, lacking_left, most - sum(costs[g] for g in _bits(inside))))
             before |= 1 << f
     return False
+
+
+# ---------------------------------------------------------------------------------------------------------- the pairs
+
+# A claim about two inputs of a model that differ in some columns alone, or about one input of two models, is one about
+# a label of the pair's model. That is made here from the trees of both, and checked as any other. Its columns are those
+# of the (first) model and, behind them, the columns that differ once more, for the second input. Each of its sums is
+# some of what the first gets and some of what the second gets.
+
+
+class Split(NamedTuple):
+    """What a node tests: whether a column has one of some categories, or else a number up to a threshold."""
+
+    column: int  # of the pair's model
+    among: frozenset[int] | None
+    threshold: float
+    missing_left: bool
+
+
+class Node(NamedTuple):
+    """A node of the pair's model: a leaf, with a value for each sum, or a split with the places of its children."""
+
+    values: list[float]
+    split: Split | None = None
+    left: int = -1
+    right: int = -1
+
+
+class Sum(NamedTuple):
+    """A sum of the pair's model: how often each sum of the first, and of the second, counts in it."""
+
+    first: dict[int, Fraction]
+    second: dict[int, Fraction]
+
+
+class Side:
+    """The first or the second of a pair: a model, with its splits in the columns and the numbers of the pair's model.
+
+    If those are float64 and it reads float32, a threshold is the largest float64 that it rounds to its left side.
+    """
+
+    def __init__(self, model: Model, place: Sequence[int], numbers: str) -> None:
+        self.model, self.numbers = model, numbers
+        self.splits: list[Split | None] = []  # None at a leaf
+        fields = zip(model.feature, model.subset, model.threshold, model.missing_left, strict=True)
+        for column, subset, threshold, missing_left in fields:
+            if column < 0:
+                self.splits.append(None)
+            elif subset >= 0:
+                self.splits.append(Split(place[column], model.subsets[subset], 0.0, missing_left))
+            else:
+                at = threshold if model.numbers == numbers else _widest(threshold)
+                self.splits.append(Split(place[column], None, at, missing_left))
+
+    def shape(self, tree: tuple[int, int]) -> list[Any]:
+        """Return the splits of a tree with their places: where these are the same, inputs reach the same place."""
+        left, right, root = self.model.left, self.model.right, tree[0]
+        return [self.splits[n] and (self.splits[n], left[n] - root, right[n] - root) for n in range(*tree)]
+
+
+def sides_of(model: Model, other: Model | None, columns: list[int]) -> tuple[Side, Side]:
+    """Return two inputs of a model, which differ in these columns, or one input of two models."""
+    n, numbers = len(model.columns), model.numbers
+    if other is None:
+        place = [n + columns.index(c) if c in columns else c for c in range(n)]
+        return Side(model, range(n), numbers), Side(model, place, numbers)
+    names, others = ([column["name"] for column in one.columns] for one in (model, other))
+    plain = [f"x{c}" for c in range(n)]  # the columns of a model that was trained without names
+    by_name = sorted(names) == sorted(others)
+    require(by_name or (len(others) == n and plain in (names, others)), "Both models must have the same columns.")
+    place = [names.index(name) for name in others] if by_name else list(range(n))
+    alike = all(model.columns[at]["categories"] == other.columns[c]["categories"] for c, at in enumerate(place))
+    require(alike, "Both models must know the same categories.")
+    numbers = numbers if numbers == other.numbers else "float64"
+    return Side(model, range(n), numbers), Side(other, place, numbers)
+
+
+def _widest(at: float) -> float:
+    """Return the largest float64 that rounds to a float32 of at most `at`, which is one."""
+    found = at / 2 + _following(at, "float32") / 2
+    found = found if _single(found) <= at else math.nextafter(found, -math.inf)
+    require(_single(found) <= at < _single(math.nextafter(found, math.inf)), "A threshold is too large for a float32.")
+    return found
+
+
+class Pair:
+    """Two inputs of a model that differ in some columns alone, or one input of two models; and a claim about them."""
+
+    keys: frozenset[str]  # the fields of a pair
+
+    def __init__(self, certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget) -> None:
+        self.given = {key: value for key, value in certificate.items() if key not in ("pair", "other")}
+        self.pair = certificate["pair"]
+        keys = self.keys if other else self.keys | {"columns"}
+        require(set(self.pair) == keys, "A pair has unknown or missing fields.")
+        require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
+        same = certificate.get("other") == (other and other.fingerprint)
+        require(same, "The certificate is about two models, and the second is another one.")
+        self.model, self.other, self.two, self.budget = model, other or model, other is not None, budget
+        require(None not in (self.model.error, self.other.error), "The model's sums must not overflow.")
+        self.differ = [] if other else _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
+        require(self.two or len(set(self.differ)) == len(self.differ) > 0, "Columns of a pair must differ.")
+        self.sides = sides_of(model, other, self.differ)
+        self.columns = self._all_columns()
+        self.direction: int | None = None  # 1 or -1: the only column grows from the first input to the second
+        self.labels: list[str] = []  # of the pair's model
+        self.cuts: list[float] | None = None
+        self.start: list[float] = []  # of its sums
+        self.sums: list[Sum] = []
+        self.read()
+        self.none = [0.0] * len(self.sums)
+        self.trees = list(self._trees())
+
+    def read(self) -> None:
+        """Read what is claimed: the labels, the cuts and the sums of the pair's model."""
+        raise NotImplementedError
+
+    def _all_columns(self) -> list[Any]:
+        columns, names = list(self.model.columns), {column["name"] for column in self.model.columns}
+        for c in self.differ:
+            name = self.model.columns[c]["name"] + " changed"
+            while name in names:
+                name += "'"
+            names.add(name)
+            columns.append({**self.model.columns[c], "name": name})
+        return columns
+
+    def _trees(self) -> Iterator[list[Node]]:
+        """Yield the trees of the pair's model.
+
+        What is the same for the first and the second should cancel out. So what two trees add to a sum of both is one
+        tree, the overlay, unless that is too large. Sums of one side alone have the trees of that side. If both always
+        reach the same place, one tree does for all sums.
+        """
+        every = range(len(self.sums))
+        mixed = [i for i in every if self.sums[i].first and self.sums[i].second]
+        alone = [i for i in every if bool(self.sums[i].first) != bool(self.sums[i].second)]
+        for one, two in itertools.zip_longest(*(side.model.trees for side in self.sides)):
+            if alone and one and two and self._is_shared(one, two):
+                yield self._copied(0, one, every, two[0] - one[0])
+                continue
+            overlaid = self._overlay(one, two, mixed) if mixed and one and two else None
+            if overlaid is not None and (alone or overlaid != [Node(self.none)]):
+                yield overlaid
+            left = every if overlaid is None else alone
+            for second, tree in enumerate((one, two)):
+                copied = self._copied(second, tree, left) if left and tree else []
+                if copied and (alone or copied != [Node(self.none)]):
+                    yield copied
+
+    def _is_shared(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
+        """Return whether the first and the second always reach the same place of two trees."""
+        self.budget.spend(one[1] - one[0])
+        return self.sides[0].shape(one) == self.sides[1].shape(two)
+
+    def _copied(self, second: int, tree: tuple[int, int], sums: Sequence[int], moved: int | None = None) -> list[Node]:
+        """Return a tree of one side with what its leaves add to sums, and those of the other side so many nodes on."""
+        nodes = []
+        for n, inner in enumerate(self.sides[second].shape(tree), tree[0]):
+            other = None if moved is None else n + moved
+            one, two = (other, n) if second else (n, other)
+            nodes.append(Node(self.none, *inner) if inner else Node(self._values(one, two, sums)))
+        return nodes
+
+    def _values(self, one: int | None, two: int | None, sums: Sequence[int]) -> list[float]:
+        """Return what the leaves that the first and the second reach add to some of the sums, rounded once."""
+        found = [Fraction(0)] * len(self.sums)
+        for i in sums:
+            for side, node, counts in zip(self.sides, (one, two), self.sums[i], strict=True):
+                if node is not None:
+                    adds = sum(times * side.model.whole[node][k] for k, times in counts.items())
+                    found[i] += Fraction(adds, side.model.finest)
+        return [float(value) for value in found]
+
+    def _overlay(self, one: tuple[int, int], two: tuple[int, int], sums: Sequence[int]) -> list[Node] | None:
+        """Return two trees as one, with what the leaves that the first and the second reach add to the sums.
+
+        Both are walked at once; `inside` is what the path has left of each column. Of two models, None if it would have
+        more nodes than both trees together.
+        """
+        (first, second), nodes = self.sides, list[Node]()
+        inside: dict[int, Any] = {}
+        most = one[1] - one[0] + two[1] - two[0] if self.two else math.inf
+        shared = set() if self.two else self._reached_by_both(one)
+
+        def grow(at: int, behind: int) -> int:
+            """Append the overlay of two subtrees, one of each side; return its place."""
+            self.budget.spend(10)
+            here = len(nodes)
+            at, behind = self._descend(first, at, inside), self._descend(second, behind, inside)
+            split = first.splits[at] or second.splits[behind]
+            same = at == behind and at in shared  # nothing is left of a sum of both
+            if split is None or same or here > most:
+                nodes.append(Node(self.none if split else self._values(at, behind, sums)))
+                return here
+            nodes.append(Node(self.none))
+            before, ends = inside.get(split.column), []
+            for part in self._parts(split, inside):
+                inside[split.column] = part
+                ends.append(grow(at, behind))
+            inside.pop(split.column)
+            if before is not None:
+                inside[split.column] = before
+            left, right = (nodes[end] for end in ends)
+            if left.split is right.split is None and left.values == right.values:
+                nodes[here:] = [left]
+            else:
+                nodes[here] = Node(self.none, split, *ends)
+            return here
+
+        grow(one[0], two[0])
+        return nodes if len(nodes) <= most else None
+
+    def _reached_by_both(self, tree: tuple[int, int]) -> set[int]:
+        """Return the nodes of a tree from which two inputs reach the same leaf: no column that differs is tested."""
+        model, found = self.model, set[int]()
+        for n in reversed(range(*tree)):
+            split = self.sides[0].splits[n]
+            if split is None or (split == self.sides[1].splits[n] and {model.left[n], model.right[n]} <= found):
+                found.add(n)
+        return found
+
+    def _descend(self, side: Side, node: int, inside: dict[int, Any]) -> int:
+        """Return the first node from here on at which an input can go two ways, or its leaf."""
+        while (split := side.splits[node]) is not None:
+            left, right = self._parts(split, inside)
+            if left is not None and right is not None:
+                break
+            node = side.model.left[node] if left is not None else side.model.right[node]
+        return node
+
+    def _parts(self, split: Split, inside: dict[int, Any]) -> list[Any]:
+        """Return what is left of a column on each side of a split, None if nothing: categories, or a range.
+
+        A range is (above, up to, whether missing values are in it). With a direction, the first input has the smaller
+        number, and none is missing.
+        """
+        column, about = split.column, self.columns[split.column]
+        if split.among is not None:
+            values = inside.get(column, frozenset(range(len(about["categories"]))))
+            return [values & split.among or None, values - split.among or None]
+        grown = (self.differ[0], len(self.model.columns)) if self.direction is not None else ()
+        missing = about.get("missing", "never") != "never" and column not in grown
+        low, high, missing = inside.get(column, (-math.inf, math.inf, missing))
+        at, goes = split.threshold, split.missing_left
+        parts = [(low, min(high, at), missing and goes), (max(low, at), high, missing and not goes)]
+        found = []
+        for part in parts:
+            possible = part[0] < part[1] or part[2]
+            if column in grown:
+                smaller, larger = (part if c == column else inside.get(c, (-math.inf, math.inf)) for c in grown)
+                possible = possible and smaller[0] < larger[1]
+            found.append(part if possible else None)
+        return found
+
+    def document(self) -> str:
+        """Return the pair's model as JSON."""
+        nodes, roots = list[Node](), []
+        for tree in self.trees or [[Node(self.none)]]:
+            roots.append(len(nodes))
+            nodes += [n._replace(left=n.left + roots[-1], right=n.right + roots[-1]) if n.split else n for n in tree]
+        splits = [node.split for node in nodes]
+        subsets = sorted({split.among for split in splits if split and split.among is not None}, key=sorted)
+        place = {subset: i for i, subset in enumerate(subsets)}
+        found = {
+            "format": "treeproof-forest",
+            "version": 2,
+            "vote": "sum",
+            "classes": {"dtype": "<U8", "labels": self.labels},
+            "columns": self.columns,
+            "importances": ["0x0.0p+0"] * len(self.columns),
+            "subsets": [sorted(codes) for codes in subsets],
+            "roots": roots,
+            "feature": [split.column if split else -1 for split in splits],
+            "subset": [place[split.among] if split and split.among is not None else -1 for split in splits],
+            "left": [node.left for node in nodes],
+            "right": [node.right for node in nodes],
+            "threshold": [split.threshold.hex() if split and split.among is None else None for split in splits],
+            "values": [[value.hex() for value in node.values] for node in nodes],
+            "missing_left": [n for n, s in enumerate(splits) if s and s.among is None and s.missing_left],
+            "numbers": self.sides[0].numbers,
+            "sums": {
+                "start": [value.hex() for value in self.start],
+                "numbers": "float64",
+                "divisor": "0x1.0000000000000p+0",
+                "cuts": None if self.cuts is None else [cut.hex() for cut in self.cuts],
+                "softmax": False,
+            },
+        }
+        return json.dumps(found, separators=(",", ":"))
+
+    def proved(self, label: int | None, target: int | None) -> tuple[Claim, Reason, Fraction]:
+        """Return what is proved of the label of the pair's model, and how far its sums may be from the exact ones.
+
+        The values of its leaves, and what its sums start from, were rounded once; then its sums are.
+        """
+        made = Model(self.document(), self.budget)
+        made.fingerprint = self.model.fingerprint
+        right = self.given["claim"] == "sufficient" and self.given["target"] == target
+        require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
+        require(not {"around", "groups"} & set(self.given), "A pair has neither ranges around it nor groups.")
+        require(made.error is not None, "The sums of a pair must not overflow.")
+        claim = Claim(self.given, made, self.budget)
+        if not self.two and self.direction is None:
+            self._require_alike(claim)
+        reason = claim.check(None)
+        assert isinstance(reason, Reason)
+        sizes = [max(abs(value) for node in nodes for value in node.values) for nodes in self.trees]
+        rounded = sum(map(Fraction, sizes), Fraction(max(map(abs, made.start)))) / 2**52
+        return claim, reason, (made.error or Fraction(0)) + rounded
+
+    def _require_alike(self, claim: Claim) -> None:
+        """Require that the two inputs may change places: otherwise a proof would be about one order of them only."""
+        kept = claim.conditions()
+        copies = {c: len(self.model.columns) + i for i, c in enumerate(self.differ)}
+        features, clauses = inputs(claim.space, kept)
+        mirrored, again = inputs(claim.space, kept, copies | {copy: c for c, copy in copies.items()})
+        alike = features == mirrored and sorted(map(sorted, clauses)) == sorted(map(sorted, again))
+        require(alike, "The same must be declared of both inputs of a pair.")
+
+
+class ScorePair(Pair):
+    """The claim that the score of two such inputs changes by less than a number.
+
+    The score is what the model adds up for one class, in exact arithmetic, and divides. With a `direction`, 1 or -1,
+    only pairs in which the column grows are meant, and only changes against that direction count.
+    """
+
+    keys = frozenset({"class", "direction", "cut"})
+
+    def read(self) -> None:
+        """Read the class, the direction and the cut below which the only sum stays."""
+        self.k = _index(self.pair["class"], len(self.model.start), "The class of a score")
+        self.direction = self.pair["direction"]
+        known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
+        require(known and (self.direction is None or len(self.differ) == 1), "A direction is 1 or -1, of one column.")
+        numeric = all(self.model.columns[c]["categories"] is None for c in self.differ)
+        require(self.direction is None or numeric, "Only numbers have a direction.")
+        cut, sign = _number(self.pair["cut"]), Fraction(-(self.direction or -1))
+        require(math.isfinite(cut), "The bound of a pair must be finite.")
+        self.labels, self.cuts, self.start = ["below", "reached"], [cut], [0.0]
+        self.sums = [Sum({self.k: -sign}, {self.k: sign})]
+
+    def check(self) -> tuple[Claim, OfPairs]:
+        """Check that no pair of inputs reaches the cut."""
+        claim, reason, rounding = self.proved(0, None)
+        # Trees none of which turns against the direction are added without turning against it in floats, too.
+        never = self.direction is not None and all(node.values[0] <= 0 for nodes in self.trees for node in nodes)
+        assert self.cuts is not None
+        most = (Fraction(self.cuts[0]) + rounding + (self.model.error or 0)) / self.model.score_divisor
+        return claim, OfPairs(reason.kept, self.differ, self.k, self.direction, None if never else most)
+
+
+class ScoreGap(Pair):
+    """The claim that the scores that two models give an input differ by less than a number.
+
+    The score is what a model adds up for one class, in exact arithmetic, and divides. Each is multiplied by the divisor
+    of the other, unless these are equal.
+    """
+
+    keys = frozenset({"classes", "cuts"})
+
+    def read(self) -> None:
+        """Read the classes, and the two cuts between which the only sum stays."""
+        model, other = self.model, self.other
+        classes = _ints(self.pair["classes"], 0, 2**31, "The classes of scores")
+        require(len(classes) == 2, "Two models have two classes.")
+        one, two = (
+            _index(k, len(m.start), "The class of a score") for k, m in zip(classes, (model, other), strict=True)
+        )
+        right = (model.cuts is None, model.vote == "majority") == (other.cuts is None, other.vote == "majority")
+        require(right and (model.cuts is not None or model.classes[one] == other.classes[two]), "Scores must be alike.")
+        self.cuts = [_number(cut) for cut in self.pair["cuts"]]
+        require(len(self.cuts) == 2 and all(map(math.isfinite, self.cuts)), "A gap must have two finite bounds.")
+        divisors = model.score_divisor, other.score_divisor
+        self.times = (Fraction(1), Fraction(1)) if divisors[0] == divisors[1] else (divisors[1], divisors[0])
+        self.divisor, self.k = divisors[0] * self.times[0], one
+        self.labels, self.sums = ["less", "between", "more"], [Sum({one: -self.times[0]}, {two: self.times[1]})]
+        self.start = [float(other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0])]
+
+    def check(self) -> tuple[Claim, OfPairs]:
+        """Check that no input reaches one of the cuts."""
+        claim, reason, rounding = self.proved(1, None)
+        own = (self.model.error or 0) * self.times[0] + (self.other.error or 0) * self.times[1]
+        assert self.cuts is not None
+        most = (Fraction(max(map(abs, self.cuts))) + rounding + own) / self.divisor
+        return claim, OfPairs(reason.kept, [], self.k, below=most)
+
+
+class LabelPair(Pair):
+    """The claim that no two such inputs have two different labels, the first one a and the second b.
+
+    The label 0 of the pair's model is that both lead all their rivals by enough, and so that their leads over each
+    other together are enough, a condition in which whatever is the same for both cancels out. Each condition is
+    the label 0 against another one. `room` makes them weaker by as much as the sums of the pair's model are rounded.
+    Of two models, the first gives the input the label a, and the second the label b.
+    """
+
+    keys = frozenset({"labels", "room"})
+
+    def read(self) -> None:
+        """Read the labels and the room; the sums, which must not exceed 0, begin with what it takes to lead."""
+        given, models = self.pair["labels"], (self.model, self.other)
+        require(type(given) is list and len(given) == 2, "A pair has two labels.")
+        self.a, self.b = (_index(k, m.n_classes, "label") for k, m in zip(given, models, strict=True))
+        room = _number(self.pair["room"])
+        require(0 <= room < math.inf, "The room of a pair must be a number.")
+        self.room = Fraction(room)
+        a, b = self.model.classes[self.a], self.other.classes[self.b]
+        require(a != b, "The labels of a pair must differ.")
+        # Each condition is a lead of the first, of the second, or one of each together.
+        conditions: list[tuple[Any, Any]] = [((self.a, j), None) for j in self.model.rivals(self.a)]
+        conditions += [(None, (self.b, j)) for j in self.other.rivals(self.b)]
+        if b in self.model.classes and a in self.other.classes:  # over each other
+            conditions.append(((self.a, self.model.classes.index(b)), (self.b, self.other.classes.index(a))))
+        self.labels = ["both", *(f"not {k}" for k in range(len(conditions)))]
+        self.sums, self.start = [Sum({}, {})], [0.0]
+        for leads in conditions:
+            counts: list[dict[int, Fraction]] = [{}, {}]
+            least = -self.room
+            for second, (model, lead) in enumerate(zip(models, leads, strict=True)):
+                if lead is not None:
+                    counts[second] = {k: Fraction(-times) for k, times in model.lead(*lead).items()}
+                    needed = model.least_lead(*lead)
+                    assert needed is not None  # no sum overflows
+                    least += needed
+            self.sums.append(Sum(*counts))
+            self.start.append(_downward(least))  # so that conditions get weaker
+
+    def check(self) -> tuple[Claim, Reason]:
+        """Check that no pair of inputs meets all conditions."""
+        claim, reason, rounding = self.proved(None, 0)
+        require(self.room >= rounding, "The room of a pair is too small for its rounding.")
+        return claim, reason
+
+
+def check_labels(
+    certificate: dict[str, Any], model: Model, other: Model | None, budget: Budget
+) -> tuple[Claim, OfPairs]:
+    """Check that no label depends on some columns, or that two models give the same: a proof for every two labels."""
+    keys = {"format", "version", "model", "claim", "pairs"}
+    require(set(certificate) == (keys if other is None else keys | {"other"}), "Unknown or missing fields.")
+    claims = certificate["claim"] == ("independent" if other is None else "same")
+    require(claims and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
+    about: dict[str, Any] = {key: certificate[key] for key in ("model", "other") if key in certificate}
+    pairs = [LabelPair({**one, **about}, model, other, budget) for one in certificate["pairs"]]
+    found = {(pair.a, pair.b) for pair in pairs}
+    if other is None:
+        found |= {(b, a) for a, b in found}  # the inputs may change places
+    second = (other or model).classes
+    every = {(a, b) for a, one in enumerate(model.classes) for b, two in enumerate(second) if one != two}
+    require(found >= every, "There must be a proof for every two labels.")
+    require(all(pair.differ == pairs[0].differ for pair in pairs), "All pairs must differ in the same columns.")
+    checks = [pair.check() for pair in pairs]
+    meant = [(inputs(claim.space, reason.kept), set(reason.kept)) for claim, reason in checks]
+    require(all(one == meant[0] for one in meant), "All pairs must be about the same inputs.")
+    claim, reason = checks[0]
+    claim.leaves = sum(claim.leaves for claim, _ in checks)
+    return claim, OfPairs(reason.kept, pairs[0].differ)
+
+
+def check_identical(certificate: dict[str, Any], model: Model, other: Model) -> None:
+    """Check that two models have the same trees, and add them up in the same way."""
+    known = set(certificate) == {"format", "version", "model", "other", "claim"} and certificate["claim"] == "identical"
+    require(known, "Unknown claim about two models.")
+    right = (certificate["model"], certificate["other"]) == (model.fingerprint, other.fingerprint)
+    require(right, "The certificate is about other models.")
+    one, two = sides_of(model, other, [])
+    same = len(model.trees) == len(other.trees)
+    same = same and all(one.shape(a) == two.shape(b) for a, b in zip(model.trees, other.trees, strict=True))
+    require(same, "The models have different trees.")
+    leaves = [i for i, column in enumerate(model.feature) if column < 0]
+    values = all(model.values[i] == other.values[i] for i in leaves)
+    require(values and model.adding == other.adding, "The models add up different numbers, or in different ways.")
+
+
+def inputs(space: Space, kept: dict[int, int], moved: dict[int, int] | None = None) -> tuple[dict[Any, Any], list[Any]]:
+    """Return which inputs a space and conditions have, however cells are cut: features by their columns, and clauses.
+
+    With `moved`, columns take the place of others.
+    """
+    names = [tuple((moved or {}).get(c, c) for c in feature.columns) for feature in space.features]
+    features = {
+        name: (feature.whole, meant(feature, feature.all), meant(feature, kept.get(f, feature.all)))
+        for f, (name, feature) in enumerate(zip(names, space.features, strict=True))
+    }
+    clauses = [[(names[f], meant(space.features[f], cells)) for f, cells in clause] for clause in space.clauses]
+    return features, clauses
+
+
+def meant(feature: Feature, cells: int) -> Any:
+    """Return which values cells stand for, however these are cut: values, or ranges and whether missing ones are in."""
+    if feature.points:
+        return [feature.points[c] for c in _bits(cells)]
+    numbers, ends = feature.without_missing(cells), [feature.lowest, *feature.uppers]
+    runs: list[list[float]] = []
+    for i in _bits(numbers):
+        if runs and runs[-1][1] == ends[i]:
+            runs[-1][1] = ends[i + 1]
+        else:
+            runs.append([ends[i], ends[i + 1]])
+    return runs, feature.missing is not None and bool(cells >> feature.missing & 1)
 
 
 # ---------------------------------------------------------------------------------------------------------- the proof
@@ -1884,14 +1863,12 @@ class Proof:
         self.budget.spend(visited)
 
     def _lead(self, winner: int, loser: int) -> list[int]:
-        """Return, for every node, what it adds to the winner's lead; with cuts, class k has k times the score."""
+        """Return, for every node, what it adds to the winner's lead."""
         if (winner, loser) not in self._leads:
             self.budget.spend(len(self.space.owner))
             times = self.scale // self.model.finest
-            if self.model.cuts is not None:
-                self._leads[winner, loser] = [(winner - loser) * times * score for (score,) in self.model.whole]
-            else:
-                self._leads[winner, loser] = [times * (v[winner] - v[loser]) for v in self.model.whole]
+            counts = [(k, times * n) for k, n in self.model.lead(winner, loser).items()]
+            self._leads[winner, loser] = [sum(n * values[k] for k, n in counts) for values in self.model.whole]
         return self._leads[winner, loser]
 
     def _only_label(self, box: list[int]) -> int:
@@ -2005,6 +1982,151 @@ class Checked:
         return "\n".join(f"  {text}" if role == "condition" else text for role, text in self.lines)
 
 
+def say(claim: Claim, fact: Reason | Change | Complete | Audit) -> Checked:
+    """Return in words what is proved about an instance, or about rows."""
+    text, lines = SAY[type(fact)](claim, fact)
+    return Checked(
+        text=text,
+        leaves=claim.leaves,
+        conditions=lines,
+        space=declared(claim.space),
+        around=[condition(claim.features[f], claim.near[f]) for f in sorted(claim.near)],
+        row=[] if isinstance(fact, Audit) else values(claim.space, claim.row),
+        model=claim.model.fingerprint,
+        decides=rule(claim.model),
+        groups=[
+            f"{claim.groups.names[group]}: {', '.join(claim.features[f].name for f in claim.groups.members[group])}"
+            for group in claim.groups.declared
+        ],
+    )
+
+
+def say_reason(claim: Claim, fact: Reason) -> tuple[str, list[str]]:
+    """Conditions, which force or rule out a label."""
+    out, one = claim.target is not None, len(fact.units) == 1
+    label = f"the label {claim.model.names[claim.label if claim.target is None else claim.target]}"
+    if fact.units:
+        where = " as long as all others stay in the ranges around the instance" if claim.near else ""
+        does = ("rule" if out else "force") + "s" * one + " out" * out
+        text = f"{claim.groups.named(fact.units)} {does} {label}{where}"
+    else:
+        where = " in the ranges around the instance" if claim.near else ""
+        text = f"{'no' if out else 'every'} input{where} has {label}"
+    if fact.minimal and fact.kept:
+        text += "; it cannot be dropped" if one else "; none of them can be dropped"
+    if fact.wider and fact.kept:
+        text += not_extended(claim.space, fact.kept)
+    text += say_minimum(claim, fact.minimum, "does")
+    return text, [condition(claim.features[f], fact.kept[f]) for f in sorted(fact.kept)]
+
+
+def say_change(claim: Claim, fact: Change) -> tuple[str, list[str]]:
+    """A change, which gives another label."""
+    near = " within the ranges around the instance" if claim.near else ""
+    other = "another label" if claim.target is None else "that label"
+    text = f"a change of {claim.groups.named(fact.units)} alone gives the label {claim.model.names[fact.label]}"
+    if fact.minimal and len(fact.units) > 1:
+        text += f"; a change of fewer of them alone does not give {other}{near}"
+    if fact.minimum is not None:
+        text += say_minimum(claim, fact.minimum, f"gives {other}") + near
+    return text, say_moves(claim, fact, claim.row)
+
+
+def say_moves(claim: Claim, change: Change, row: list[float]) -> list[str]:
+    """From what to what features of a row change."""
+    moved = [claim.features[f] for f in change.moved]
+    return [f"{feature.name}: {show(feature, row)} -> {show(feature, change.new)}" for feature in moved]
+
+
+def say_minimum(claim: Claim, minimum: Minimum | None, does: str) -> str:
+    """That no smaller or cheaper set does."""
+    if minimum is None:
+        return ""
+    if minimum.costs is None:
+        return f"; no smaller set {does}"
+    named = ", ".join(f"{claim.groups.named({group})} {cost}" for group, cost in sorted(minimum.costs.items()))
+    return f"; no set that costs less than {minimum.total} {does} (costs: {named})"
+
+
+def say_complete(claim: Claim, fact: Complete) -> tuple[str, list[str]]:
+    """All reasons and changes, and what is in none of them."""
+    lines, used = [], set[int]()
+    for what, sets in (("reason", fact.reasons), ("change", fact.changes)):
+        lines += [f"{what}: {claim.groups.named(set(_bits(one))) or 'no feature at all'}" for one in sets]
+        used.update(group for one in sets for group in _bits(one))
+    none = set(claim.groups.members) - used
+    lines += [f"in none of them: {claim.groups.named(none)}"] if none else []
+    does, other = f"force the label {claim.model.names[claim.label]}", "another label"
+    if claim.target is not None:
+        other = f"the label {claim.model.names[claim.target]}"
+        does = f"rule out {other}"
+    text = f"these are all minimal sets of features whose values in the row {does} (reasons), and "
+    text += f"all minimal sets whose change alone can give {other} (changes)"
+    return text + (" within the ranges around the instance" if claim.near else ""), lines
+
+
+def say_audit(claim: Claim, fact: Audit) -> tuple[str, list[str]]:
+    """Rows in which a change of some features gives another label, and those in which none does."""
+    lines, names = [], claim.model.names
+    for row, label, change in fact.rows:
+        shown = f"{names[label]}: {row_text(values(claim.space, row))}"
+        if change is None:
+            lines.append(f"no other label than {shown}")
+        else:
+            to = ", ".join(say_moves(claim, change, row))
+            lines.append(f"{names[change.label]} if {to}, instead of {shown}")
+    n, flips = len(fact.rows), sum(change is not None for _, _, change in fact.rows)
+    what = f"a change of {claim.groups.named(fact.units)} alone"
+    return f"of {n} row{'s' * (n != 1)}, {what} gives another label in {flips}; in {n - flips} none does", lines
+
+
+SAY: dict[type, Callable[[Claim, Any], tuple[str, list[str]]]] = {
+    Reason: say_reason,
+    Change: say_change,
+    Complete: say_complete,
+    Audit: say_audit,
+}
+
+
+def say_of_pairs(claim: Claim, fact: OfPairs, model: Model, other: Model | None) -> Checked:
+    """Return in words what is proved of all pairs of inputs, or of two models; the claim is one of the pair's model."""
+    names = ", ".join(model.column_names[c] for c in fact.columns)
+    two, what = f"no two inputs that differ in {names} alone", score(model, fact.k or 0)
+    most = "" if fact.below is None else _upward(fact.below)
+    by = f"by {most} or more" if most else "at all"
+    if fact.k is None:
+        text = f"{two} have different labels" if names else "both models give the same label to every input"
+    elif not names:
+        text = f"{what} differs by less than {most} between the two models, for every input"
+    elif fact.direction is None:
+        text = f"{two} differ in {what} {by}"
+    else:
+        turns = "falls" if fact.direction > 0 else "rises"
+        text = f"{what} never {turns} {by} when {names} grows and nothing else changes"
+    return Checked(
+        text=text + ", under these conditions" * bool(fact.kept),
+        leaves=claim.leaves,
+        conditions=[condition(claim.features[f], fact.kept[f]) for f in sorted(fact.kept)],
+        space=declared(claim.space),
+        model=model.fingerprint,
+        decides=rule(model) + (f"; the second model: {other.fingerprint[:12]}, {rule(other)}" if other else ""),
+    )
+
+
+def say_identical(model: Model, other: Model) -> Checked:
+    """Return in words that two models are the same."""
+    text = "both models have the same trees, add them up in the same way, and so give the same label to every input"
+    decides = f"{rule(model)}; the second model: {other.fingerprint[:12]}"
+    return Checked(text, leaves=0, conditions=[], space=[], model=model.fingerprint, decides=decides)
+
+
+def score(model: Model, k: int) -> str:
+    """Return what the sum for a class is called once it is divided."""
+    if model.vote == "majority":
+        return f"the share of the votes for {model.names[k]}"
+    return "the score" if model.cuts is not None else f"the score of {model.names[k]}"
+
+
 def _name(name: str) -> str:
     """Return a name as one line of text, such that no two look alike, nor like something else that is printed."""
     words = name.split(" ")
@@ -2032,7 +2154,7 @@ def rule(model: Model) -> str:
     if model.vote != "sum":
         return f"the most votes of {trees}" if model.vote == "majority" else f"the largest mean probability of {trees}"
     divided = f" divided by {model.divisor!r}" * model.divides
-    parts = f" in {len(model.members)} parts that are weighted" * bool(model.members)
+    parts = f" in {model.n_members} parts that are weighted" * bool(model.n_members)
     if model.sigmoid is not None:
         return f"the largest 1 / (1 + exp(-{model.sigmoid!r} s)) for the sums s of {trees}{divided}"
     if model.cuts is None:
@@ -2046,12 +2168,6 @@ def _upward(value: Fraction) -> str:
     """Return a number that is not smaller, with six digits."""
     digits = decimal.Context(prec=6, rounding=decimal.ROUND_CEILING)
     return str(digits.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
-
-
-def _downward(value: Fraction) -> float:
-    """Return the largest number that is not larger, or one below that."""
-    near = float(value)
-    return near if near <= value else math.nextafter(near, -math.inf)
 
 
 def row_text(row: list[str]) -> str:
@@ -2110,10 +2226,8 @@ def condition(feature: Feature, cells: int) -> str:
 
 def _after(feature: Feature, upper: float) -> float:
     """Return the first number of the cell after the one that ends at `upper`."""
-    floats, integers = ("<f", "<i") if feature.numbers == "float32" else ("<d", "<q")
-    (bits,) = struct.unpack(integers, struct.pack(floats, upper + 0.0))
-    (following,) = struct.unpack(floats, struct.pack(integers, bits + 1 if bits >= 0 else bits - 1))
-    return max(upper + 1, following) if feature.whole else float(following)
+    following = _following(upper, feature.numbers)
+    return max(upper + 1, following) if feature.whole else following
 
 
 def not_extended(space: Space, kept: dict[int, int]) -> str:

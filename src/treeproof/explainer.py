@@ -1235,6 +1235,8 @@ class Explainer:
         from treeproof.workbench.session import Session
         from treeproof.workbench.widget import Workbench
 
+        if other is not None and not isinstance(other, Explainer):
+            raise InputError(f"The 'other' parameter must be an Explainer. Got {other!r} instead.")
         return Workbench(Session([self] if other is None else [self, other], X, title=title))
 
     def encode(

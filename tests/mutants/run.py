@@ -58,7 +58,14 @@ CHECKER, SEARCH = UNIT + "proof/test_checker.py", UNIT + "search/test_"
 CELLS, DEADLINES = UNIT + "query/test_cells.py", SEARCH + "deadlines.py"
 CONTRASTIVE, MINIMUM = UNIT + "questions/test_contrastive.py", UNIT + "questions/test_minimum.py"
 PYTHON = {
-    "checker.py": (UNIT + "proof/test_checker_rules.py", CHECKER, PROPERTY + "certificates.py"),
+    "checker.py": (
+        UNIT + "proof/test_checker_rules.py",
+        UNIT + "model/test_linear.py",
+        CHECKER,
+        UNIT + "questions/test_everywhere.py",
+        PROPERTY + "everywhere.py",
+        PROPERTY + "certificates.py",
+    ),
     "model/scores.py": (UNIT + "model/test_scores.py", PROPERTY + "scores.py"),
     "query/cache.py": (
         UNIT + "query/test_cache.py",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+
 import numpy as np
 import pytest
 
@@ -88,6 +91,15 @@ def test_tables_and_conditions():
         tp.Condition("a", low="1")
     with pytest.raises(tp.InputError, match="must be a tuple"):
         tp.Condition("a", values="red")
+    for ranges in (datetime.date(2024, 2, 29), [(1, 2)], (1, 2), ((1, 2, 3),)):
+        with pytest.raises(tp.InputError, match=r"The ranges of a condition must be a tuple of \(low, high\)"):
+            tp.Condition("a", ranges=ranges)
+    for low in (-1, 0, 1e9, math.inf):
+        with pytest.raises(tp.InputError, match="A condition on dates must have days as ends"):
+            tp.Condition("a", low=low, date=True)
+    assert str(tp.Condition("a", low=1, high=3652059, date=True)) == "0001-01-01 <= a <= 9999-12-31"
+    with pytest.raises(tp.InputError, match="The 'other' parameter must be an Explainer"):
+        explainer.workbench([patient], other=object())
     with pytest.raises(tp.InputError, match="Classes must be texts or numbers"):
         tp.build_forest(["x"], columns=["a"], classes=["x", {}])
 

@@ -80,6 +80,9 @@ def run(args: argparse.Namespace) -> int:
             return codes.DONE
     if not args.certificate or not args.model:
         raise InputError("check needs a certificate and the model that it is about: treeproof check CERTIFICATE MODEL.")
+    for path in filter(None, (args.certificate, args.model, args.data)):
+        if Path(path).is_dir():
+            raise InputError(f"check takes one file at a time. Got {path}, which is a folder; name a file in it.")
     if args.data is None and args.row is not None:
         raise InputError(
             "The row that it must be about needs a table and its number: check CERTIFICATE MODEL DATA --row N."

@@ -40,6 +40,7 @@ from treeproof.query.sums import SumForest
 from treeproof.space.domains import Cells, Domain
 
 _WORD = 64
+MOST_NUMBERS = 2**24  # of a proof: as text about what a check with the usual budget reads
 
 _Box = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
 
@@ -188,16 +189,23 @@ class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
         return self._core.price_shift
 
     def prove(self, query: Query, cancel: Cancel | None = None) -> Proof | None:
-        """Return the record that the search wrote while it proved the query."""
+        """Return the record that the search wrote while it proved the query, unless that is too large."""
         near = query.near or tuple(min(domain) for domain in query.domains)
-        proof = self._core.prove(
-            self._box(query.domains),
-            isinstance(query.claim, Stays),
-            query.claim.label,
-            list(near),
-            seconds_left(query.deadline),
-            cancel,
-        )
+        try:
+            proof = self._core.prove(
+                self._box(query.domains),
+                isinstance(query.claim, Stays),
+                query.claim.label,
+                list(near),
+                seconds_left(query.deadline),
+                cancel,
+                MOST_NUMBERS,
+            )
+        except OverflowError as error:
+            raise UnsupportedQueryError(
+                f"The proof takes more than {MOST_NUMBERS:,} numbers, too many for a certificate. The result stands "
+                "without one; inputs that are restricted (bounds=, constraints=, within=) take shorter proofs."
+            ) from error
         return None if proof is None else Proof(proof.steps, proof.tables)
 
     def witnesses(

@@ -81,7 +81,8 @@ class Meant:
             return certify(context, instance, claim, box, minimal=False, deadline=deadline).document
         except InternalError as error:  # the pair's model rounds more than the model itself
             raise UnsupportedQueryError(
-                "There is no certificate: what is proved holds by no more than the rounding of a pair's sums."
+                "There is no certificate: the result could not be proved again in the model of pairs that the checker "
+                "makes. Its sums are rounded once more, so what holds by no more than rounding may have no proof there."
             ) from error
 
 
@@ -98,7 +99,7 @@ def certify_pair(meant: Meant, k: int, direction: int | None, most: Fraction, de
     def made(room: Fraction) -> Forest:
         pair["cut"] = _above(most + room + _of_members(forest)).hex()
         about = {"pair": pair, "model": model.fingerprint}
-        return forest_from_json(checker.ScorePair(about, model, _UNLIMITED).document())
+        return forest_from_json(checker.ScorePair(about, model, None, _UNLIMITED).document())
 
     found = meant.certify(_with_room(made), Stays(0), deadline)
     return Certificate({**found, "model": model.fingerprint, "pair": pair}, forest)

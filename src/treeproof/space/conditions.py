@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -60,13 +61,20 @@ class Condition:
     near: float | None = None
 
     def __post_init__(self) -> None:
-        ends = {type(self.low), type(self.high), type(self.near)}
-        if ends <= _KNOWN and type(self.name) is str and not self.ranges and self.values is None:
+        plain = type(self.name) is str and self.ranges == () and self.values is None and self.date is False
+        if plain and {type(self.low), type(self.high), type(self.near)} <= _KNOWN:
             return  # most are, and wide models have thousands of them
+        right = isinstance(self.ranges, tuple) and all(isinstance(e, tuple) and len(e) == 2 for e in self.ranges)
+        if not right:
+            raise InputError(f"The ranges of a condition must be a tuple of (low, high). Got {self.ranges!r}.")
         numbers = [self.low, self.high, self.near, *(end for ends in self.ranges for end in ends)]
         known = all(n is None or type(n) is float or isinstance(n, Real) for n in numbers)  # the last one takes long
         if not isinstance(self.name, str) or not known:
             raise InputError(f"A condition must have a name, and numbers as ends. Got {self.name!r} and {numbers}.")
+        if self.date:
+            days = [end for ends in self._ranges() if not self._is_extreme(*ends) for end in ends if end is not None]
+            if not all(math.isnan(day) or 1 <= day <= datetime.date.max.toordinal() for day in days):
+                raise InputError(f"A condition on dates must have days as ends, 0001-01-01 being 1. Got {days}.")
         if self.values is not None and not isinstance(self.values, tuple):
             raise InputError(f"The values of a condition must be a tuple. Got {self.values!r}.")
 

@@ -118,6 +118,13 @@ def test_an_option_that_is_not_there_is_2(option, capsys):
     assert capsys.readouterr().err == told
 
 
+def test_a_folder_is_no_file_to_check(capsys, tmp_path):
+    for words in (["c.json", str(tmp_path)], [str(tmp_path), "m.json"], ["c.json", "m.json", str(tmp_path)]):
+        assert code_of(["check", *words]) == codes.BAD
+        said = f"check takes one file at a time. Got {tmp_path}, which is a folder; name a file in it."
+        assert said in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_a_model_that_the_checker_cannot_read_is_2(capsys, tmp_path):
     document = json.loads(Path("m.json").read_text(encoding="utf-8"))
     (tmp_path / "damaged.json").write_text(json.dumps({**document, "roots": [5]}), encoding="utf-8")

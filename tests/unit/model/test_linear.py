@@ -117,6 +117,9 @@ def test_certificates_of_members_are_checked_with_their_rounding():
         ("divisor", (0.0).hex()),
         ("divisor", (5e-324).hex()),
         ("trees", [0, 3]),
+        ("trees", [0, 0]),
+        ("trees", [1, 1]),
+        ("trees", [0, 5]),
         ("numbers", "float16"),
         ("start", []),
         ("more", 1),
@@ -126,3 +129,45 @@ def test_certificates_of_members_are_checked_with_their_rounding():
         altered = json.dumps(document, separators=(",", ":"))
         with pytest.raises(tp.CheckError, match=r"[Mm]ember|overflow|damaged"):
             tp.checker.Model(altered)
+
+
+@pytest.mark.parametrize(
+    ("value", "divisor", "weight"),
+    [
+        (1e308, 1.0, 2.0**-600),  # the sum of the part overflows, though what it adds is small
+        (1e200, 2.0**-600, 2.0**-600),  # its division does
+        (1e200, 2.0**-300, 2.0**400),  # its multiplication
+    ],
+)
+def test_the_checker_refuses_parts_that_may_overflow(value, divisor, weight):
+    document = json.loads(forest_to_json(voting(member(0, 2, 1.0, 0.5))))
+    (part,) = document["sums"]["members"]
+    part |= {"divisor": divisor.hex(), "weight": weight.hex()}
+    assert tp.checker.Model(json.dumps(document)).error > 0
+    document["values"] = [[value.hex()] * 2 for _ in document["values"]]
+    with pytest.raises(tp.CheckError, match="The sums of members may overflow"):
+        tp.checker.Model(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("parts", "refused"),
+    [
+        ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),
+        ([(0, 1, "float64"), (1, 2, "float32"), (0, 3, "float32")], True),  # the first part is finer than the whole
+        ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float32")], True),
+        ([(0, 1, "float32"), (1, 4, "float32"), (0, 3, "float64")], True),  # it reaches beyond
+        ([(0, 2, "float32"), (1, 4, "float32")], True),
+        ([(2, 3, "float32"), (1, 1, "float32")], True),
+        ([(0, 1, "float32"), (1, 3, "float32"), (2, 4, "float32")], True),
+    ],
+)
+def test_the_checker_takes_nested_parts_only(parts, refused):
+    document = json.loads(forest_to_json(voting(member(0, 1, 2.0, 0.5))))
+    (given,) = document["sums"]["members"]
+    document["sums"]["members"] = [{**given, "trees": [a, b], "numbers": numbers} for a, b, numbers in parts]
+    text = json.dumps(document, separators=(",", ":"))
+    if refused:
+        with pytest.raises(tp.CheckError, match="Members must be parts of each other, or apart"):
+            tp.checker.Model(text)
+    else:
+        assert tp.checker.Model(text).label([0.0] * 4) in (0, 1)

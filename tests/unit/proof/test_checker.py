@@ -36,6 +36,7 @@ from treeproof.model.decision import Sums
 from treeproof.model.files import forest_from_json, forest_to_json
 from treeproof.model.floats import FLOAT32, FLOATS
 from treeproof.model.forest import Forest
+from treeproof.oracles import native
 from treeproof.proof import certificate as certificate_module
 
 pytestmark = pytest.mark.slow
@@ -582,6 +583,20 @@ def test_a_change_made_by_hand():
     rejected({**document, "changed": [0, 1]}, model, "proof for each changed feature")
     rejected({**document, "changed": [0, 1], "proofs": {"0": proof, "1": proof}}, model, "give the label 1|has several")
     rejected({**document, "changed": [0, 0]}, model, "twice")
+
+
+def test_a_proof_that_is_too_large_is_no_certificate(monkeypatch):
+    forest = build_forest([split("a", i, 0, 1) for i in range(9)], columns=["a", "b"], classes=[0, 1])
+    monkeypatch.setattr(certificate_module, "LIST_UP_TO", 0)
+    why = tp.Explainer(forest, tabulate=False).abductive([0, 0])
+    n = sum(map(len, [why.certificate().document["proof"]["steps"], *why.certificate().document["proof"]["tables"]]))
+    monkeypatch.setattr(native, "MOST_NUMBERS", n)
+    assert why.certificate().check()
+    monkeypatch.setattr(native, "MOST_NUMBERS", n - 1)
+    with pytest.raises(
+        tp.UnsupportedQueryError, match=f"takes more than {n - 1:,} numbers, too many for a certificate"
+    ):
+        why.certificate()
 
 
 def test_small_boxes_are_listed(monkeypatch):

@@ -246,8 +246,11 @@ class TestRounding:
         assert summed([[[half, 0.0], [0.0, 0.0]]], (half * 2.0**-50, 0.0)).error is None
         assert summed([[[half, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is None
         assert summed([[[half / 2, 0.0], [0.0, 0.0]]], (0.0, 0.0), divisor=0.5).error is not None
+        zeros = [[[0.0, 0.0], [0.0, 0.0]]]
+        assert summed(zeros, (LARGEST["float64"] / 2, 0.0)).error is not None
+        assert summed(zeros, (math.nextafter(LARGEST["float64"] / 2, math.inf), 0.0)).error is None
         monkeypatch.setitem(checker.UNIT, "float64", 5)
-        tree = [[1.0, 0.0], [0.0, 1.0]]
+        tree = [[0.1, 0.0], [0.0, 0.1]]
         assert summed([tree] * 4, (0.0, 0.0)).error is not None
         assert summed([tree] * 5, (0.0, 0.0)).error is None
 
@@ -305,23 +308,32 @@ class TestSums:
     @pytest.mark.parametrize("numbers", ["float32", "float64"])
     @pytest.mark.parametrize("divisor", [1.0, 2.0, 3.0, 0.7])
     def test_that_reach_a_cut_are_the_least_that_do(self, numbers, divisor):
+        """Of exact sums, which are multiples of 1/8, the least; rounded ones are as near as their error."""
         dtype = np.dtype(numbers).type
         most, divided = float(np.finfo(dtype).max), dtype(divisor)
-        cuts = (-most / 2, -1.1, -0.3, 0.0, 1e-46, 0.1, 0.5, 1.0, most / 2)
-        model = summed([[[0.0], [1.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts)
+        multiples = [Fraction(i, 8) for i in range(-40, 41)]
+        quotients = {float(dtype(float(multiple)) / divided) for multiple in multiples}
+        around = {float(np.nextafter(dtype(q), dtype(side))) for q in quotients for side in (-np.inf, np.inf)}
+        cuts = (-most / 2, *sorted(quotients | around), most / 2)
+        model = summed([[[0.125], [1.0]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts)
+        assert model.error == 0
         for cut, reach in zip(cuts, model.reach, strict=True):
-            if abs(reach) == 4 * Fraction(most):  # out of reach, or all reach it
-                assert (most / divided < cut) if reach > 0 else (-most / divided >= cut)
-                continue
-            if divisor == 1:
-                assert reach == Fraction(cut)
-                continue
-            least = dtype(float(reach))
-            assert float(least) == reach
-            assert float(least / divided) >= cut
-            assert float(np.nextafter(least, dtype(-np.inf)) / divided) < cut
-        if divisor == 2:
-            assert (model.reach[0], model.reach[-1]) == (-4 * Fraction(most), Fraction(most))
+            does = [multiple for multiple in multiples if float(dtype(float(multiple)) / divided) >= cut]
+            assert [multiple for multiple in multiples if multiple >= reach] == does
+            assert (reach / Fraction(1, 8)).denominator == 1
+        third = float(dtype(1 / 3))
+        rounding = summed(
+            [[[third], [1.0]], [[third], [most / 2**20]]], (0.0,), dtype=numbers, divisor=divisor, cuts=cuts
+        )
+        assert rounding.error > 0
+        for cut, reach in zip(cuts, rounding.reach, strict=True):
+            assert reach == Fraction(cut) * Fraction(float(divided))
+        for multiple in multiples:
+            assert all(
+                abs(Fraction(float(multiple)) - reach) < rounding.error
+                for cut, reach in zip(cuts, rounding.reach, strict=True)
+                if (float(dtype(float(multiple)) / divided) >= cut) != (multiple >= reach)
+            )
 
     @pytest.mark.parametrize("numbers", ["float32", "float64"])
     def test_close_to_each_other_go_through_a_softmax(self, numbers):
@@ -802,3 +814,81 @@ def test_parts_of_a_box():
     assert checker.within(box, 1, ~0b100) == [0b11, 0b1, 0b1]
     assert checker.within(box, 1, 0b010) is None
     assert checker.within(None, 1, 0b111) is None
+
+
+class TestTwoModels:
+    def test_scores_with_other_divisors_and_starts_are_compared_once_divided(self):
+        """The bound is that of the largest difference of means, and no smaller one is accepted."""
+
+        def mean(start: float, divisor: float, *trees: tuple[float, float, float]) -> Forest:
+            sums = Sums((start,), "float64", cuts=(0.5,), divisor=divisor)
+            grown = [split("a", at, leaf([low]), leaf([high])) for at, low, high in trees]
+            return build_forest(grown, columns=["a"], classes=[0, 1], vote="sum", sums=sums)
+
+        old = mean(0.5, 2.0, (0, 0.0, 1.0), (1, 0.25, 0.5))
+        new = mean(-0.25, 3.0, (0, 1.0, 0.5), (1, 0.0, 2.0), (2, 0.5, 0.0))
+        scores = {-1: (0.75 / 2, 1.25 / 3), 1: (1.75 / 2, 0.75 / 3), 2: (2.0 / 2, 2.75 / 3), 3: (2.0 / 2, 2.25 / 3)}
+        largest = max(abs(two - one) for one, two in scores.values())
+        made = tp.differ(tp.Explainer(old), tp.Explainer(new)).certificate(of="score")
+        models = [Model(forest_to_json(forest)) for forest in (old, new)]
+        text = check(made.document, models[0], other=models[1]).text
+        said = float(text.removeprefix("the score differs by less than ").partition(" ")[0])
+        assert text == f"the score differs by less than {said} between the two models, for every input"
+        assert largest < said < largest + 2e-6
+        cut = float.fromhex(made.document["pair"]["cuts"][1]) * (1 - 1e-6)
+        with pytest.raises(CheckError):
+            check(with_value(made.document, ("pair", "cuts"), [(-cut).hex(), cut.hex()]), models[0], other=models[1])
+
+    def test_have_the_same_columns_and_categories(self):
+        def made(*columns: Any) -> Model:
+            return Model(forest_to_json(build_forest([split(columns[0], 0, 0, 1)], columns=columns, classes=[0, 1])))
+
+        kinds = Column("b", ("x", "y")), Column("b", ("x", "z")), Column("c", ("x", "y"))
+        model = made("a", kinds[0], kinds[2])
+        about = {"format": "treeproof-certificate", "version": 2, "claim": "identical", "model": model.fingerprint}
+        for other, reason in (
+            (made("a", kinds[2], kinds[0]), None),
+            (made("a", kinds[1], kinds[2]), "Both models must know the same categories"),
+            (made("a", kinds[0]), "Both models must have the same columns"),
+            (made("z", kinds[0], kinds[2]), "Both models must have the same columns"),
+            (made("x0", Column("x1", ("x", "y")), Column("x2", ("x", "y"))), None),  # trained without names
+            (made("x0", Column("x1", ("x", "y"))), "Both models must have the same columns"),
+        ):
+            document = {**about, "other": other.fingerprint}
+            if reason is None:
+                assert "both models have the same trees" in check(document, model, other=other).text
+            else:
+                with pytest.raises(CheckError, match=reason):
+                    check(document, model, other=other)
+
+    def test_that_know_other_labels_give_the_same_if_those_never_win(self):
+        old = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "yes"])
+        more = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "perhaps", "yes"])
+        for one, two in ((old, more), (more, old)):
+            made = tp.differ(tp.Explainer(one), tp.Explainer(two)).certificate()
+            models = [Model(forest_to_json(forest)) for forest in (one, two)]
+            said = check(made.document, models[0], other=models[1]).text
+            assert said == "both models give the same label to every input"
+        # Trees that are the same lie at different places of the two models.
+        longer = build_forest(
+            [split("a", 0, "no", split("b", 5, "yes", "yes")), split("a", 0, "no", "yes"), split("b", 1, "no", "yes")],
+            columns=["a", "b"],
+            classes=["no", "yes"],
+        )
+        shorter = build_forest(
+            [split("a", 0, "no", "yes"), split("a", 0, "no", "yes"), split("b", 1, "no", "yes")],
+            columns=["a", "b"],
+            classes=["no", "yes"],
+        )
+        made = tp.differ(tp.Explainer(longer), tp.Explainer(shorter)).certificate()
+        models = [Model(forest_to_json(forest)) for forest in (longer, shorter)]
+        assert check(made.document, models[0], other=models[1]).leaves > 0
+        for room in ("inf", "-0x1p+0", None):
+            with pytest.raises(CheckError, match="The room of a pair must be a number"):
+                check(with_value(made.document, ("pairs", 0, "pair", "room"), room), models[0], other=models[1])
+        wins = build_forest([split("a", 0, "no", "perhaps")], columns=["a"], classes=["no", "perhaps", "yes"])
+        model, other = (Model(forest_to_json(forest)) for forest in (old, wins))
+        made = tp.differ(tp.Explainer(old), tp.Explainer(more)).certificate()
+        about = {**made.document, "other": other.fingerprint}
+        with pytest.raises(CheckError):
+            check(about, model, other=other)

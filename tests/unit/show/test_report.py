@@ -6,6 +6,7 @@ import hashlib
 import html
 import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -539,6 +540,7 @@ def test_missing_values_kinds_and_bounds_are_in_the_model_card(tmp_path):
         ({"kind": "both kinds"}, "'kind' parameter"),
         ({"timeout": "1"}, "'timeout' parameter"),
         ({"target": "Perhaps"}, "Perhaps"),
+        ({"model": math.nan}, "'model' parameter must be a path"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path, monkeypatch, options, message):

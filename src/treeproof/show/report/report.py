@@ -224,6 +224,8 @@ def report(
     n_rows, part = by_number(X)
     chosen = _chosen(rows, n_rows)
     page, folder = _places(out, certificates)
+    if model is not None:
+        require_path("model", model)
     if not force:
         _keep_others(page, folder, None if within is not None else f"forest-{fingerprint(explainer.forest)[:12]}.json")
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
