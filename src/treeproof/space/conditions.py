@@ -61,8 +61,8 @@ class Condition:
     near: float | None = None
 
     def __post_init__(self) -> None:
-        plain = type(self.name) is str and self.ranges == () and self.values is None and self.date is False
-        if plain and {type(self.low), type(self.high), type(self.near)} <= _KNOWN:
+        simple = type(self.ranges) is tuple and not self.ranges and self.values is None and self.date is False
+        if simple and type(self.name) is str and {type(self.low), type(self.high), type(self.near)} <= _KNOWN:
             return  # most are, and wide models have thousands of them
         right = isinstance(self.ranges, tuple) and all(isinstance(e, tuple) and len(e) == 2 for e in self.ranges)
         if not right:
