@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 # A shell starts what is to run in the background with Ctrl-C ignored, and that is inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -11,6 +13,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault(
     "OMP_NUM_THREADS", "1"
 )  # of two processes, threads that wait for each other steal the other's core
+
+# Where no byte code may be written beside the sources, it goes to a folder of its own: tests start many processes, each
+# of which would compile all libraries again, which takes three times as long as to import them. Not for mutants: the
+# byte code of a source that was changed twice within a second would count as up to date.
+if sys.dont_write_bytecode and "TREEPROOF_MUTANT" not in os.environ:
+    sys.pycache_prefix = str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # as if it were not set
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items):

@@ -38,6 +38,8 @@ from treeproof.space.features import NumericFeature, ValueFeature
 from treeproof.space.grammar import Bounds, Interval, rounded
 from treeproof.space.region import Region, Restriction, numeric_restriction
 
+_AT_ONCE = 2048  # cells whose distances are found without a look at the clock
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -100,10 +102,12 @@ class Moves:
             scales[f] = self.scale(f)
             common = math.lcm(common, scales[f].numerator)
         for f, scale in scales.items():
-            _be_on_time(deadline)
-            own = self.instance.point[f]
+            own, cells = self.instance.point[f], list(self.free[f])
             weight = scale.denominator * (common // scale.numerator)
-            units = self._units(f)
+            units: dict[int, int | None] = {}
+            for begin in range(0, len(cells), _AT_ONCE):
+                _be_on_time(deadline)
+                units |= self._units(f, cells[begin : begin + _AT_ONCE])
             lost = common * self._fine  # missing values are at a distance of 1
             costs[f] = {cell: lost if n is None else n * weight for cell, n in units.items() if cell != own}
             if stay:
@@ -148,7 +152,7 @@ class Moves:
             return frozenset(cell for cell in (*range(own - step, own + step + 1), *missing) if cell in domain)
         return frozenset({own, *itertools.islice((cell for cell in domain if cell != own), 1)})  # all are equally far
 
-    def _units(self, f: int, cells: Iterable[int] | None = None) -> Mapping[int, int | None]:
+    def _units(self, f: int, cells: Iterable[int] | None = None) -> dict[int, int | None]:
         """Return how far each cell that a feature may take is, or each of these, in whole multiples of 1 / _fine.
 
         Unscaled; None where a missing value is lost or found.
