@@ -29,7 +29,7 @@ from treeproof.questions.abductive import Abductive
 from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.memory import Memory
-from treeproof.questions.parallel import run_chunks, shares_memory, track
+from treeproof.questions.parallel import bar, run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
 from treeproof.space.domains import Cells
 from treeproof.space.wording import show_class
@@ -387,7 +387,7 @@ def explain_rows(
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
     chunks = answers(question, rows, origins, n_jobs=n_jobs, on_error=on_error)
-    found = track((pair for chunk in chunks for pair in chunk), len(rows), "explaining" if progress else None)
+    found = track((pair for chunk in chunks for pair in chunk), len(rows), bar(progress, "explaining"))
     results, scores = zip(*found, strict=True) if len(rows) else ((), ())
     failed = sum(isinstance(result, TreeproofError) for result in results)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)
