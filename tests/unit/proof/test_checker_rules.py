@@ -253,6 +253,7 @@ class TestRounding:
         tree = [[0.1, 0.0], [0.0, 0.1]]
         assert summed([tree] * 4, (0.0, 0.0)).error is not None
         assert summed([tree] * 5, (0.0, 0.0)).error is None
+        assert summed([[[0.1, 0.0], [0.0, 0.0]]] * 5, (0.0, 0.0)).error is None  # also if it is one sum alone
 
     def test_of_a_majority_there_is_none(self):
         model = Model(forest_to_json(build_forest([split("a", 0, [0.1, 0.9], 0)], columns=["a"], classes=[0, 1])))
