@@ -124,7 +124,8 @@ def require_mapping(parameter: str, given: Any, what: str) -> None:
 
 def require_path(parameter: str, given: Any) -> None:
     """Raise InputError unless a parameter is the path of a file: text, or an object such as a Path."""
-    if not isinstance(given, str | os.PathLike) or "\0" in str(given):
+    known = isinstance(given, str | os.PathLike) and "\0" not in str(given)
+    if not known or any("\ud800" <= letter <= "\udbff" for letter in str(given)):  # halves of letters name no file
         raise InputError(f"The {parameter!r} parameter must be a path: text, or a Path. Got {given!r} instead.")
 
 

@@ -98,6 +98,16 @@ def test_tables_and_conditions():
         with pytest.raises(tp.InputError, match="A condition on dates must have days as ends"):
             tp.Condition("a", low=low, date=True)
     assert str(tp.Condition("a", low=1, high=3652059, date=True)) == "0001-01-01 <= a <= 9999-12-31"
+    for ask in (
+        lambda progress: explainer.audit([patient], protected=[0], progress=progress),
+        lambda progress: explainer.batch([patient], progress=progress),
+        lambda progress: explainer.profile(patient, progress=progress),
+        lambda progress: tp.compare(explainer, explainer, [patient], progress=progress),
+    ):
+        with pytest.raises(tp.InputError, match="The 'progress' parameter must be True or False"):
+            ask(np.array([None, {}], dtype=object))
+    with pytest.raises(tp.InputError, match="The 'explainer' parameter must be an Explainer"):
+        tp.report(5, [patient], "r.html")
     with pytest.raises(tp.InputError, match="The 'other' parameter must be an Explainer"):
         explainer.workbench([patient], other=object())
     with pytest.raises(tp.InputError, match="Classes must be texts or numbers"):

@@ -24,7 +24,7 @@ from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, make_abductive, widening
 from treeproof.questions.changes import Changed, changes_between
 from treeproof.questions.coverage import locate_rows
-from treeproof.questions.parallel import run_parallel
+from treeproof.questions.parallel import bar, run_parallel
 from treeproof.questions.result import Line, Result, Role, WitnessResult, aligned, as_plain, certified, lines_of
 from treeproof.search.minimal import abductive, contrastive
 from treeproof.space.domains import Cells
@@ -270,7 +270,7 @@ def audit(
         lambda task: _audit_row(context, *task, features, timeout, cancel),
         list(enumerate(instances)),
         n_jobs=n_jobs,
-        progress="auditing" if progress else None,
+        progress=bar(progress, "auditing"),
         cancel=cancel.set,
     )
     return Audit(context.unit_names(features), tuple(rows), partial(_certify, context, frozenset(features)))

@@ -31,7 +31,7 @@ from treeproof.questions.abductive import Abductive, Why
 from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.memory import MOST, Memory
-from treeproof.questions.parallel import Speed, run_chunks, shares_memory, track
+from treeproof.questions.parallel import Speed, bar, run_chunks, shares_memory, track
 from treeproof.questions.result import Line, Result, aligned, lines_of, things
 from treeproof.questions.together import Found
 from treeproof.space.wording import show_class
@@ -444,7 +444,7 @@ def explain_rows(
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
     chunks = answers(question, len(rows), lambda a, b: (rows[a:b], origins[a:b]), n_jobs=n_jobs, on_error=on_error)
-    found = list(track(chunks, len(rows), "explaining" if progress else None, weigh=lambda chunk: len(chunk[1])))
+    found = list(track(chunks, len(rows), bar(progress, "explaining"), weigh=lambda chunk: len(chunk[1])))
     results = Chained(question.own(some) for some, _ in found)
     failed = sum(count_open(part)[0] for part in results.parts)
     _log.info("%d rows explained in %.3g s, %d failed", len(results), time.perf_counter() - start, failed)

@@ -24,7 +24,7 @@ from treeproof.query.oracle import Cancel, Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, checked, make_abductive
 from treeproof.questions.moves import Moves
-from treeproof.questions.parallel import track
+from treeproof.questions.parallel import bar, track
 from treeproof.questions.result import Line, Result, aligned, as_plain, digits, lines_of, near_ties, under
 from treeproof.questions.robustness import make_robustness
 from treeproof.search.inflation import widen_values
@@ -185,7 +185,7 @@ def make_profile(
             yield Reach(whole.features, None, clauses=whole.clauses, minimal=whole.status == "minimal")
 
     try:
-        for reach in track(found(), None, "features" if progress else None):
+        for reach in track(found(), None, bar(progress, "features")):
             if not best or reach.exceeds(best[-1]) or len(reach.features) < len(best[-1].features):
                 best = [other for other in best if len(other.features) < len(reach.features)] + [reach]
     except TimeoutError:

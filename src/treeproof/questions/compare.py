@@ -11,7 +11,7 @@ from treeproof.model.frames import row_label
 from treeproof.model.rows import by_number
 from treeproof.query.context import check_timeout
 from treeproof.questions.abductive import Abductive
-from treeproof.questions.parallel import run_parallel
+from treeproof.questions.parallel import bar, run_parallel
 from treeproof.questions.result import Line, Result, aligned, lines_of
 from treeproof.space.wording import show_class
 
@@ -202,7 +202,7 @@ def compare(
         return ComparedRow(row, _difference(first, second), first, second)
 
     return Comparison(
-        tuple(run_parallel(one, list(enumerate(_rows(X))), n_jobs=n_jobs, progress="comparing" if progress else None))
+        tuple(run_parallel(one, list(enumerate(_rows(X))), n_jobs=n_jobs, progress=bar(progress, "comparing")))
     )
 
 

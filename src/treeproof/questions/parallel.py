@@ -257,6 +257,17 @@ def count_jobs(n_jobs: Any) -> int:
     return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
 
 
+def bar(progress: Any, text: str) -> str | None:
+    """Return the text next to a progress bar, None if none is wanted.
+
+    >>> bar(True, "auditing"), bar(False, "auditing")
+    ('auditing', None)
+    """
+    if not isinstance(progress, int | np.bool_ | None):
+        raise InputError(f"The 'progress' parameter must be True or False. Got {progress!r} instead.")
+    return text if progress else None
+
+
 def track(
     items: Iterable[Result],
     total: int | None,

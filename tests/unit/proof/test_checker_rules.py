@@ -253,6 +253,7 @@ class TestRounding:
         tree = [[0.1, 0.0], [0.0, 0.1]]
         assert summed([tree] * 4, (0.0, 0.0)).error is not None
         assert summed([tree] * 5, (0.0, 0.0)).error is None
+        assert summed([[[0.1, 0.0], [0.0, 0.0]]] * 5, (0.0, 0.0)).error is None  # also if it is one sum alone
 
     def test_of_a_majority_there_is_none(self):
         model = Model(forest_to_json(build_forest([split("a", 0, [0.1, 0.9], 0)], columns=["a"], classes=[0, 1])))
@@ -892,3 +893,87 @@ class TestTwoModels:
         about = {**made.document, "other": other.fingerprint}
         with pytest.raises(CheckError):
             check(about, model, other=other)
+
+
+class TestModelsOfPairs:
+    """At every pair of inputs, the sums of the pair's model are made of those of the model, or of both."""
+
+    GRID = (-1.0, 0.5, 1.5, math.nan)
+
+    def forest(self, seed: int, n_trees: int, divisor: float = 1.0) -> Forest:
+        rng = np.random.default_rng(seed)
+
+        def grown(depth: int) -> Any:
+            if depth == 0 or rng.random() < 0.2:
+                return leaf([float(value) for value in rng.integers(-9, 9, 3)])
+            column, at = ["a", "b", "d"][rng.integers(3)], float(rng.integers(2))
+            if column == "d":
+                return isin("d", ["x"], grown(depth - 1), grown(depth - 1))
+            return split(column, at, grown(depth - 1), grown(depth - 1), missing="left" if at else "right")
+
+        columns = [Column("a", missing="possible"), Column("b"), Column("d", ("x", "y"))]
+        sums = Sums((1.0, 0.0, -2.0), "float64", divisor=divisor)
+        trees = [grown(3) for _ in range(n_trees)]
+        return build_forest(trees, columns=columns, classes=[0, 1, 2], vote="sum", sums=sums)
+
+    @staticmethod
+    def sums(model: Model, row: tuple[float, ...]) -> list[Fraction]:
+        found = [Fraction(value) for value in model.start]
+        for node in model.roots:
+            while model.feature[node] >= 0:
+                left = model.goes_left(node, row[model.feature[node]])
+                node = model.left[node] if left else model.right[node]
+            found = [a + Fraction(b) for a, b in zip(found, model.values[node], strict=True)]
+        return found
+
+    def inputs(self, n: int) -> Any:
+        """The columns a, b and d, and a once more for the second input of a pair."""
+        grid = self.GRID
+        return itertools.product(grid, grid[:3], (0.0, 1.0), *[grid] * (n - 3))
+
+    def made(self, kind: Any, about: Document, model: Model, other: Model | None = None) -> tuple[Any, Model]:
+        given = {"model": model.fingerprint, "pair": about} | ({"other": other.fingerprint} if other else {})
+        pair = kind(given, model, other, checker.Budget(math.inf))
+        return pair, Model(pair.document())
+
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("two", [False, True])
+    def test_of_labels(self, seed, two):
+        model = Model(forest_to_json(self.forest(seed, 4)))
+        other = Model(forest_to_json(self.forest(seed + 50 * (seed % 2), 3 + seed % 3))) if two else None
+        about = {"labels": [0, 2], "room": (0.5).hex()} | ({} if two else {"columns": [0]})
+        _, made = self.made(checker.LabelPair, about, model, other)
+        for row in self.inputs(3 if two else 4):
+            one = self.sums(model, row[:3])
+            second = self.sums(other, row) if other else self.sums(model, (row[3], *row[1:3]))
+            leads = [one[0] - one[1], one[0] - one[2], second[2] - second[0], second[2] - second[1]]
+            leads.append(one[0] - one[2] + second[2] - second[0])
+            # Equal sums are enough for the class that comes first; otherwise it takes a step more.
+            needed = [0, 0, 1, 1, 1]
+            assert self.sums(made, row) == [
+                0,
+                *(n - Fraction(1, 2) - lead for n, lead in zip(needed, leads, strict=True)),
+            ]
+
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("direction", [None, 1, -1])
+    def test_of_a_score(self, seed, direction):
+        model = Model(forest_to_json(self.forest(seed, 4)))
+        about = {"columns": [0], "class": 1, "direction": direction, "cut": "0x1p+9"}
+        _, made = self.made(checker.ScorePair, about, model)
+        for row in self.inputs(4):
+            if direction is None or row[0] < row[3]:
+                change = self.sums(model, (row[3], *row[1:3]))[1] - self.sums(model, row[:3])[1]
+                assert self.sums(made, row) == [change if direction is None else -direction * change]
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_of_the_scores_of_two_models(self, seed):
+        model, other = (Model(forest_to_json(self.forest(seed + i, 3 + i, 2.0 + i))) for i in (0, seed % 2))
+        about = {"classes": [1, 1], "cuts": ["-0x1p+9", "0x1p+9"]}
+        pair, made = self.made(checker.ScoreGap, about, model, other)
+        for row in self.inputs(3):
+            one, two = (
+                self.sums(model, row)[1] / Fraction(model.divisor),
+                self.sums(other, row)[1] / Fraction(other.divisor),
+            )
+            assert self.sums(made, row) == [(two - one) * pair.divisor]

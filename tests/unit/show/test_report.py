@@ -541,6 +541,8 @@ def test_missing_values_kinds_and_bounds_are_in_the_model_card(tmp_path):
         ({"timeout": "1"}, "'timeout' parameter"),
         ({"target": "Perhaps"}, "Perhaps"),
         ({"model": math.nan}, "'model' parameter must be a path"),
+        ({"model": "\ud800"}, "'model' parameter must be a path"),
+        ({"protected": math.nan}, "'protected' parameter must be a list of features"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path, monkeypatch, options, message):

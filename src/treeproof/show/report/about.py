@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from treeproof.errors import InputError, InternalError, TreeproofError, is_list
+from treeproof.errors import InputError, InternalError, TreeproofError, is_list, require_list
 from treeproof.explainer import Explainer
 from treeproof.questions.certified import Certify, certificates_of
 from treeproof.questions.everywhere import score_for
@@ -65,6 +65,8 @@ def chosen_questions(
     explainer: Explainer, about: bool | Iterable[Question], protected: Iterable[str | int], of: Any
 ) -> list[Question]:
     """Return the questions about the model that a report asks; InputError unless all can be asked."""
+    if not isinstance(protected, str | int):
+        require_list("protected", protected, "features")
     features = [protected] if isinstance(protected, str | int) else list(protected)
     if about is False:
         if features:

@@ -28,7 +28,7 @@ from treeproof.questions.abductive import Abductive, in_ranges
 from treeproof.questions.certified import Certify
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.enumerate import ExplanationKind
-from treeproof.questions.parallel import track
+from treeproof.questions.parallel import bar, track
 from treeproof.questions.result import Result, Role
 from treeproof.questions.waiting import waiting
 from treeproof.show import plots
@@ -216,6 +216,8 @@ def report(
     """
     if kind not in ("abductive", "contrastive", "both"):
         raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
+    if not isinstance(explainer, Explainer):
+        raise InputError(f"The 'explainer' parameter must be an Explainer. Got {explainer!r} instead.")
     check_timeout(timeout)
     check_timeout(model_timeout)
     questions = chosen_questions(explainer, about_model, protected, of)
@@ -229,7 +231,7 @@ def report(
     if not force:
         _keep_others(page, folder, None if within is not None else f"forest-{fingerprint(explainer.forest)[:12]}.json")
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
-    done = [asks.about(row, part) for row in track(chosen, len(chosen), "explaining" if progress else None)]
+    done = [asks.about(row, part) for row in track(chosen, len(chosen), bar(progress, "explaining"))]
     _raise_if_none(done)
     with waiting("answering about the model"):
         table = _read_rows(X, part, n_rows) if "rules" in questions else ()
