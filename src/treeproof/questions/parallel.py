@@ -30,6 +30,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 SECONDS = 0.2  # that a chunk should take
+_SHARE = 4  # a chunk towards the end should take a share of that
 
 
 def run_parallel(
@@ -224,8 +225,9 @@ class _Pace:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         begin = self._begin
         while begin < self._end:
-            fair = -(-(self._end - begin) // (2 * self.jobs)) if self.jobs > 1 else self._end - begin
-            end = begin + max(1, min(self._speed.length, fair))
+            fair = -(-(self._end - begin) // self.jobs)
+            # What is handed over costs some milliseconds, however short it is.
+            end = min(self._end, begin + max(1, self._speed.length // _SHARE, min(self._speed.length, fair)))
             yield begin, end
             begin = end
 
