@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "clauses.hpp"
+#include "sweep.hpp"
 
 namespace treeproof {
 namespace {
@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kShifted = 10;  // earlier witnesses that are moved beside the box and tried again
 constexpr int kMostPatience = 1 << 20;
 constexpr int kUnlimited = std::numeric_limits<int>::max();
+constexpr int kFirstAtOnce = 4;
+constexpr int kShortProof = 50;  // polls of a proof on the way
 
 // Which cells of a feature may join the box: those above it, those below it, the values that are not in it; of a gapped
 // feature also missing values, and the lowest number that can join where there was none.
@@ -40,7 +42,12 @@ class Inflater {
         claim_(claim),
         must_stop_(must_stop),
         most_unproved_(guessing.most_unproved),
-        guess_(std::move(box)) {
+        long_proof_(guessing.effort / static_cast<int>(forest.roots.size() + 1)),
+        sweep_(forest, claim),
+        shifted_(kShifted, sweep_),
+        shifted_from_(kShifted, 0),
+        guess_(std::move(box)),
+        at_once_(std::min(kFirstAtOnce, guessing.most_unproved)) {
     for (const std::int32_t f : order) {
       if (!forest.ordered[f] && !forest.gapped[f]) {
         steps_.push_back({f, Move::value});
@@ -53,6 +60,7 @@ class Inflater {
     }
     witnesses_of_.resize(steps_.size());
     believed_.resize(steps_.size());
+    known_.resize(steps_.size());
     patience_.assign(steps_.size(), guessing.patience);
     first_number_.assign(forest.n_features, 0);
     result_.box = guess_;
@@ -61,25 +69,35 @@ class Inflater {
 
   Inflation run() {
     for (std::size_t next = 0;;) {
-      while (next < steps_.size() && unproved_ < std::min(at_once_, most_unproved_)) {
+      while (next < steps_.size() && unproved_ < at_once_) {
         if (!take(next)) return std::move(result_);
         ++next;
       }
       if (unproved_ == 0) return std::move(result_);
-      Outcome outcome = ask(guess_, kUnlimited);
+      const bool all = next == steps_.size();
+      const Box* goal = &guess_;
+      Outcome outcome = ask(*goal, all ? long_proof_ : kShortProof);
+      if (!over_ && outcome.status == Status::stopped) {
+        if (!all) {  // what is hard is proved once, at the end, if nothing refutes it
+          at_once_ = kUnlimited;
+          continue;
+        }
+        // Too hard at once. The first half of it is mostly easier, and kept when the time is up.
+        goal = &half();
+        outcome = ask(*goal, kUnlimited);
+      }
       if (over_) return std::move(result_);
       if (outcome.status == Status::entailed) {
-        unproved_ = 0;
-        at_once_ = std::min(2 * at_once_, most_unproved_);
-        result_.box = guess_;
+        at_once_ = std::min(2 * std::min(at_once_, most_unproved_), most_unproved_);
+        result_.box = *goal;
+        count_unproved();
         continue;
       }
       ++result_.retaken;
       put_back(outcome.witness);
       next = last_step_of(outcome.witness);
       for (std::size_t i = next; i < steps_.size(); ++i) take_back(steps_[i]);
-      unproved_ = static_cast<int>(
-          std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
+      count_unproved();
       approach(steps_[next], outcome.witness);
       remember(next, outcome.witness);
       believed_[next].reset();
@@ -88,6 +106,19 @@ class Inflater {
   }
 
  private:
+  void count_unproved() {
+    unproved_ = static_cast<int>(
+        std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
+  }
+
+  // The guess after the first half of the steps that are not proved, of which there are some.
+  const Box& half() const {
+    int left = (unproved_ + 1) / 2;
+    std::size_t i = 0;
+    while (within(steps_[i], guess_, result_.box) || --left > 0) ++i;
+    return *believed_[i];
+  }
+
   // Let the guess take the cells of a step that no witness excludes; false when the time is up.
   bool take(std::size_t i) {
     const Step step = steps_[i];
@@ -100,6 +131,7 @@ class Inflater {
     }
     join(step, beside);
     believed_[i] = guess_;
+    known_[i] = witnesses_.size();
     if (unproved_ == 0) result_.box = guess_;
     return true;
   }
@@ -109,7 +141,8 @@ class Inflater {
     const Step step = steps_[i];
     for (const std::vector<Cell>& witness : witnesses_of_[i])
       if (contains(beside, witness)) exclude(step, beside, witness[step.feature]);
-    shift_witnesses(i, beside);
+    const bool believed = believed_[i] && within(step, beside, *believed_[i]);
+    shift_witnesses(i, believed ? known_[i] : 0, beside);
     while (any(step, beside)) {
       if (believed_[i] && within(step, beside, *believed_[i])) {  // by an earlier guess; it will be proved anyway
         ++unproved_;
@@ -129,55 +162,69 @@ class Inflater {
     return true;
   }
 
-  // Earlier witnesses, moved into the guess but for the feature of the step, are often witnesses again.
-  void shift_witnesses(std::size_t i, Box& beside) {
+  // Earlier witnesses, the last ones of those from the `first` on, moved into the guess but for the feature of the
+  // step, are often witnesses again.
+  void shift_witnesses(std::size_t i, std::size_t first, Box& beside) {
     const Step step = steps_[i];
     const int f = step.feature;
-    const std::size_t n = std::min(kShifted, witnesses_.size());
-    for (std::size_t k = 0; k < n && any(step, beside); ++k) {
-      const std::vector<Cell>& witness = witnesses_[witnesses_.size() - 1 - k];
-      std::vector<Cell> point = witness;
-      for (int g = 0; g < forest_.n_features; ++g) point[g] = nearest(guess_, g, witness[g]);
-      std::vector<Cell> tried{witness[f]};
-      if (!beside.has(forest_, f, witness[f])) {
-        tried = {beside.first_point(forest_)[f]};
-        if (step.move == Move::up) tried = {beside.high[f], beside.low[f]};
-        if (step.move == Move::down) tried = {beside.low[f], beside.high[f]};
+    first = std::max(first, witnesses_.size() - std::min(witnesses_.size(), kShifted));
+    for (std::size_t k = witnesses_.size(); k-- > first && any(step, beside);) {
+      const std::vector<Cell>& witness = witnesses_[k];
+      Sweep& shifted = shift(k);
+      std::optional<Cell> cell;
+      if (step.move == Move::up || step.move == Move::down) {
+        const bool up = step.move == Move::up;
+        cell = shifted.nearest_violation(f, up ? beside.low[f] : beside.high[f], up ? beside.high[f] : beside.low[f]);
+      } else {
+        shifted.move(f, beside.has(forest_, f, witness[f]) ? witness[f] : beside.first_point(forest_)[f]);
+        if (shifted.violates()) cell = shifted.point()[f];
       }
-      for (const Cell cell : tried) {
-        point[f] = cell;
-        if (!violates(point)) continue;
-        approach(step, point);
-        exclude(step, beside, point[f]);
-        witnesses_of_[i].push_back(point);
-        ++result_.tally.remembered;
-        break;
-      }
+      if (!cell) continue;
+      exclude(step, beside, *cell);
+      witnesses_of_[i].push_back(shifted.point());
+      witnesses_of_[i].back()[f] = *cell;
+      ++result_.tally.remembered;
     }
   }
 
-  // Move a witness towards the box, so that it excludes more. Halving may miss the nearest one, but takes few steps.
+  // A witness moved into the guess. What was moved there before is moved on from there: guesses differ by little.
+  Sweep& shift(std::size_t k) {
+    const std::size_t place = k % kShifted;
+    Sweep& shifted = shifted_[place];
+    if (std::exchange(shifted_from_[place], k + 1) != k + 1) {
+      std::vector<Cell> point(witnesses_[k]);
+      for (int f = 0; f < forest_.n_features; ++f) point[f] = nearest(guess_, f, point[f]);
+      shifted.start(std::move(point));
+      return shifted;
+    }
+    for (int f = 0; f < forest_.n_features; ++f) {
+      const Cell cell = nearest(guess_, f, witnesses_[k][f]);
+      if (cell != shifted.point()[f]) shifted.move(f, cell);
+    }
+    return shifted;
+  }
+
+  // Move a witness towards the box as far as it stays one, so that it excludes more.
   void approach(Step step, std::vector<Cell>& witness) {
     if (step.move != Move::up && step.move != Move::down) return;
-    Cell& cell = witness[step.feature];
-    Cell good = cell;
-    Cell inside = step.move == Move::up ? guess_.high[step.feature] : guess_.low[step.feature];
-    cell = step.move == Move::up ? inside + 1 : inside - 1;  // first: many ends cannot move at all
-    while (std::abs(good - inside) > 1) {
-      (violates(witness) ? good : inside) = cell;
-      cell = inside + (good - inside) / 2;
-    }
-    cell = good;
+    const int f = step.feature;
+    sweep_.start(witness);
+    const Cell first = step.move == Move::up ? guess_.high[f] + 1 : guess_.low[f] - 1;
+    witness[f] = *sweep_.nearest_violation(f, first, witness[f]);
   }
 
   // Put the features of a witness back into the proved box, those of the last steps first, as far as it stays one: what
   // is left shows the earliest wrong step, and stays true when later ones are taken again.
-  void put_back(std::vector<Cell>& witness) const {
+  void put_back(std::vector<Cell>& witness) {
+    sweep_.start(std::move(witness));
     for (std::size_t i = steps_.size(); i-- > 0;) {
       const int f = steps_[i].feature;
-      const Cell now = std::exchange(witness[f], nearest(result_.box, f, witness[f]));
-      if (now != witness[f] && !violates(witness)) witness[f] = now;
+      const Cell now = sweep_.point()[f], proved = nearest(result_.box, f, now);
+      if (now == proved) continue;
+      sweep_.move(f, proved);
+      if (!sweep_.violates()) sweep_.move_back();
     }
+    witness = sweep_.point();
   }
 
   // The last step without which the witness would not be in the guess.
@@ -219,10 +266,6 @@ class Inflater {
     if (outcome.status == Status::entailed)
       for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
     return outcome;
-  }
-
-  bool violates(const std::vector<Cell>& point) const {
-    return claim_.violated_by(forest_.label(point)) && keeps_clauses(forest_, point);
   }
 
   bool contains(const Box& box, const std::vector<Cell>& point) const {
@@ -361,16 +404,21 @@ class Inflater {
   const Claim claim_;
   const Poll& must_stop_;
   const int most_unproved_;
+  const int long_proof_;  // polls
   std::vector<Step> steps_;
+  Sweep sweep_;
+  std::vector<Sweep> shifted_;  // the last witnesses, each moved into the guess,
+  std::vector<std::size_t> shifted_from_;  // and which they are, from 1 on
   Box guess_;
   int unproved_ = 0;  // guesses since the last proof
-  int at_once_ = 4;   // guesses after which they are proved; early proofs are easy, and kept when the time is up
+  int at_once_;  // guesses after which they are proved; early proofs are easy, and kept when the time is up
   bool over_ = false;
-  std::vector<std::vector<Cell>> witnesses_;                  // the oracle's, in order
+  std::vector<std::vector<Cell>> witnesses_;  // the oracle's, in order
   std::vector<std::vector<std::vector<Cell>>> witnesses_of_;  // per step: points beside the box that ended it
-  std::vector<std::optional<Box>> believed_;                  // per step: the guess when it was last taken
-  std::vector<int> patience_;                                 // per step
-  std::vector<Cell> first_number_;                            // per gapped feature: where numbers began to join
+  std::vector<std::optional<Box>> believed_;  // per step: the guess when it was last taken
+  std::vector<std::size_t> known_;  // per step: how many witnesses there were then
+  std::vector<int> patience_;  // per step
+  std::vector<Cell> first_number_;  // per gapped feature: where numbers began to join
   Inflation result_;
 };
 

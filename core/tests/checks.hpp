@@ -34,6 +34,7 @@ inline struct Counts {
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0, changes = 0, stopped_changes = 0;
   std::uint64_t hittings = 0, hitting_sets = 0, stopped_hittings = 0;
+  std::uint64_t sweeps = 0, sweep_witnesses = 0;
   std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
 
   void print() const {
@@ -58,6 +59,8 @@ inline struct Counts {
         {"fixings", fixings},
         {"fixings to nothing", empty_fixings},
         {"local searches", local_searches},
+        {"sweeps", sweeps},
+        {"sweeps with a witness", sweep_witnesses},
         {"plain goals", plain_goals},
         {"plain queries", plain_queries},
         {"queries", queries},
@@ -303,6 +306,7 @@ void check_change(Random& random, const Case& c, Searcher& reused);
 void check_hitting(Random& random);
 
 // test_inflation.cpp
+void check_sweep(Random& random, const Case& c);
 void check_inflation(Random& random, const Case& c);
 
 }  // namespace treeproof::testing

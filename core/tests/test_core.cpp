@@ -44,6 +44,7 @@ void check_case(std::uint64_t seed) {
   check_search(random, c, reused);
   check_deletion(random, c, reused);
   check_clauses(random, c);
+  check_sweep(random, c);
   check_inflation(random, c);
   check_hitting(random);
   check_rounding(random, c);
