@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pickle
 import shutil
 import subprocess
@@ -57,11 +58,11 @@ def draw(n: int) -> Any:
     return pd.DataFrame(drawn.X.astype(np.float32), columns=[f"f{j}" for j in range(FEATURES)]), drawn.y
 
 
-def prepare(folder: Path, rows: int, model: str, most: int = MOST) -> tuple[Path, Path]:
+def prepare(folder: Path, rows: int, model: str) -> tuple[Path, Path]:
     """Return the files of the table and of the model, made if they are not there; a table begins as a larger one."""
     table, saved = folder / f"rows-{rows}", folder / f"{model}.json"
     if not table.exists():
-        frame, _ = draw(max(most, rows))
+        frame, _ = draw(max(MOST, rows))
         begun = table.with_suffix(".begun")
         begun.mkdir(parents=True, exist_ok=True)
         ends = np.linspace(TRAINED, TRAINED + rows, FILES + 1).astype(int)
@@ -69,13 +70,13 @@ def prepare(folder: Path, rows: int, model: str, most: int = MOST) -> tuple[Path
             frame[ends[k] : ends[k + 1]].to_parquet(begun / f"part-{k:02d}.parquet", index=False)
         begun.rename(table)
     if not saved.exists():
-        tp.save_forest(tp.Explainer(make(model, most)).forest, saved)
+        tp.save_forest(tp.Explainer(make(model)).forest, saved)
     return table, saved
 
 
-def make(model: str, most: int = MOST) -> Any:
+def make(model: str) -> Any:
     """Return a model, learnt from the first rows."""
-    X, y = (some[:TRAINED] for some in draw(most))
+    X, y = (some[:TRAINED] for some in draw(MOST))
     if model == "forest":
         from sklearn.ensemble import RandomForestClassifier
 
@@ -94,7 +95,7 @@ def run(table: Path, model: Path, out: Path, workers: int, backend: str) -> dict
     command = [sys.executable, "-m", "treeproof", "explain", str(model), str(table), "--all", "--out", str(out)]
     command += ["--jobs", str(workers), "--backend", backend, "--quiet"]
     start = time.perf_counter()
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, env=_as_installed()) as process:
         peak = [0.0]
         watch = threading.Thread(target=_watch, args=(process, peak))
         watch.start()
@@ -208,7 +209,7 @@ def pickled(args: argparse.Namespace) -> None:
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, FEATURES)).astype(np.float32)
-    model = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X, X[:, 0] + 0.25 * rng.normal(size=len(X)) > 0)
+    model = RandomForestClassifier(100, random_state=0, n_jobs=1).fit(X, X[:, 0] + 0.4 * rng.normal(size=len(X)) > 0)
     start = time.process_time()
     explainer = tp.Explainer(model)
     built = time.process_time() - start
@@ -229,13 +230,21 @@ def pickled(args: argparse.Namespace) -> None:
     )
 
 
+@lru_cache(maxsize=1)
+def _as_installed() -> dict[str, str]:
+    """Return an environment in which Python keeps its bytecode, as what is installed has it."""
+    cache = Path(tempfile.gettempdir()) / "treeproof-bench-bytecode"
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(cache)}
+
+
 def _started(code: str) -> float:
     """Return the seconds of CPU that a new process takes for some lines of Python; the second time, files are known."""
     import resource
 
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True)
+        subprocess.run([sys.executable, "-c", code], check=True, env=_as_installed())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -23,7 +23,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"inflate": True},
     {"inflate": "unions"},
     {"minimum": True},
-    {"minimum": True, "cost": {"c1": 3}},
+    {"minimum": True, "cost": {"c2": 3}},
     {"within": 0.25},
     {"at_most": 1},
     {"kind": "contrastive"},
