@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kShifted = 10;  // earlier witnesses that are moved beside the box and tried again
 constexpr int kMostPatience = 1 << 20;
 constexpr int kUnlimited = std::numeric_limits<int>::max();
-constexpr int kFirstAtOnce = 4;
-constexpr int kShortProof = 50;  // polls of a proof on the way
 
 // Which cells of a feature may join the box: those above it, those below it, the values that are not in it; of a gapped
 // feature also missing values, and the lowest number that can join where there was none.
@@ -42,12 +40,10 @@ class Inflater {
         claim_(claim),
         must_stop_(must_stop),
         most_unproved_(guessing.most_unproved),
-        long_proof_(guessing.effort / static_cast<int>(forest.roots.size() + 1)),
         sweep_(forest, claim),
         shifted_(kShifted, sweep_),
         shifted_from_(kShifted, 0),
-        guess_(std::move(box)),
-        at_once_(std::min(kFirstAtOnce, guessing.most_unproved)) {
+        guess_(std::move(box)) {
     for (const std::int32_t f : order) {
       if (!forest.ordered[f] && !forest.gapped[f]) {
         steps_.push_back({f, Move::value});
@@ -69,35 +65,25 @@ class Inflater {
 
   Inflation run() {
     for (std::size_t next = 0;;) {
-      while (next < steps_.size() && unproved_ < at_once_) {
+      while (next < steps_.size() && unproved_ < std::min(at_once_, most_unproved_)) {
         if (!take(next)) return std::move(result_);
         ++next;
       }
       if (unproved_ == 0) return std::move(result_);
-      const bool all = next == steps_.size();
-      const Box* goal = &guess_;
-      Outcome outcome = ask(*goal, all ? long_proof_ : kShortProof);
-      if (!over_ && outcome.status == Status::stopped) {
-        if (!all) {  // what is hard is proved once, at the end, if nothing refutes it
-          at_once_ = kUnlimited;
-          continue;
-        }
-        // Too hard at once. The first half of it is mostly easier, and kept when the time is up.
-        goal = &half();
-        outcome = ask(*goal, kUnlimited);
-      }
+      Outcome outcome = ask(guess_, kUnlimited);
       if (over_) return std::move(result_);
       if (outcome.status == Status::entailed) {
-        at_once_ = std::min(2 * std::min(at_once_, most_unproved_), most_unproved_);
-        result_.box = *goal;
-        count_unproved();
+        unproved_ = 0;
+        at_once_ = std::min(2 * at_once_, most_unproved_);
+        result_.box = guess_;
         continue;
       }
       ++result_.retaken;
       put_back(outcome.witness);
       next = last_step_of(outcome.witness);
       for (std::size_t i = next; i < steps_.size(); ++i) take_back(steps_[i]);
-      count_unproved();
+      unproved_ = static_cast<int>(
+          std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
       approach(steps_[next], outcome.witness);
       remember(next, outcome.witness);
       believed_[next].reset();
@@ -106,19 +92,6 @@ class Inflater {
   }
 
  private:
-  void count_unproved() {
-    unproved_ = static_cast<int>(
-        std::count_if(steps_.begin(), steps_.end(), [&](Step step) { return !within(step, guess_, result_.box); }));
-  }
-
-  // The guess after the first half of the steps that are not proved, of which there are some.
-  const Box& half() const {
-    int left = (unproved_ + 1) / 2;
-    std::size_t i = 0;
-    while (within(steps_[i], guess_, result_.box) || --left > 0) ++i;
-    return *believed_[i];
-  }
-
   // Let the guess take the cells of a step that no witness excludes; false when the time is up.
   bool take(std::size_t i) {
     const Step step = steps_[i];
@@ -404,21 +377,20 @@ class Inflater {
   const Claim claim_;
   const Poll& must_stop_;
   const int most_unproved_;
-  const int long_proof_;  // polls
   std::vector<Step> steps_;
   Sweep sweep_;
   std::vector<Sweep> shifted_;  // the last witnesses, each moved into the guess,
   std::vector<std::size_t> shifted_from_;  // and which they are, from 1 on
   Box guess_;
   int unproved_ = 0;  // guesses since the last proof
-  int at_once_;  // guesses after which they are proved; early proofs are easy, and kept when the time is up
+  int at_once_ = 4;   // guesses after which they are proved; early proofs are easy, and kept when the time is up
   bool over_ = false;
-  std::vector<std::vector<Cell>> witnesses_;  // the oracle's, in order
+  std::vector<std::vector<Cell>> witnesses_;                  // the oracle's, in order
   std::vector<std::vector<std::vector<Cell>>> witnesses_of_;  // per step: points beside the box that ended it
-  std::vector<std::optional<Box>> believed_;  // per step: the guess when it was last taken
-  std::vector<std::size_t> known_;  // per step: how many witnesses there were then
-  std::vector<int> patience_;  // per step
-  std::vector<Cell> first_number_;  // per gapped feature: where numbers began to join
+  std::vector<std::optional<Box>> believed_;                  // per step: the guess when it was last taken
+  std::vector<std::size_t> known_;                            // per step: how many witnesses there were then
+  std::vector<int> patience_;                                 // per step
+  std::vector<Cell> first_number_;                            // per gapped feature: where numbers began to join
   Inflation result_;
 };
 

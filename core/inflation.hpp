@@ -25,7 +25,6 @@ struct Inflation {
 struct Guessing {
   int patience = 10;  // polls of a search for a witness; doubled after a guess that was wrong
   int most_unproved = 16;  // guesses after which they are proved together; fewer at first, so that a stop loses little
-  int effort = 1 << 22;  // polls of the last proof, times trees; then half of it is proved first
 };
 
 // `box` entails the claim and contains `home`; only the features of `order`, all different, are widened.

@@ -75,8 +75,8 @@ void check_inflation(Random& random, const Case& c) {
     expected[f] = taken;
   }
   // Small searches are over before patience is: with less of it, guesses are made, and many of them are wrong.
-  for (const Guessing guessing : {Guessing{}, Guessing{0, 1000}, Guessing{0, 1000, 0},
-                                  Guessing{random.between(0, 3), random.between(1, 4), random.between(0, 100)}}) {
+  for (const Guessing guessing :
+       {Guessing{}, Guessing{0, 1000}, Guessing{random.between(0, 3), random.between(1, 4)}}) {
     const Inflation found = inflate(reused, forest, point, claim, box_of(c, start), order, never_stop, guessing);
     CHECK(found.widest && found.tally.unknown == 0, "a widening that nobody stops is complete");
     bool ended = false;  // before the last cell of a feature
@@ -108,9 +108,8 @@ void check_inflation(Random& random, const Case& c) {
   const Inflation none = inflate(reused, forest, point, claim, box_of(c, start), order, stop_after(0), {});
   CHECK(none.widest == !asks && none.tally.unknown == asks && allowed_of(c, none.box) == start,
         "a widening that may not start leaves the box");
-  const Inflation part =
-      inflate(reused, forest, point, claim, box_of(c, start), order, stop_after(random.between(0, 30)),
-              {random.between(0, 20), random.between(1, 5), random.between(0, 200)});
+  const Inflation part = inflate(reused, forest, point, claim, box_of(c, start), order,
+                                 stop_after(random.between(0, 30)), {random.between(0, 20), random.between(1, 5)});
   const Allowed wider = allowed_of(c, part.box);
   CHECK(entails(wider, claim), "a widening that was stopped still entails the claim");
   for (std::size_t f = 0; f < wider.size(); ++f)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from treeproof.query.cache import Cache
 from treeproof.query.gains import gaining_regions
-from treeproof.query.oracle import Refuted, Unknown, expired
+from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.map_solver import Chart
 from treeproof.search.marco import enumerate_minimal
 from treeproof.search.minimal import Sufficient, abductive, change_beside, checked
@@ -214,7 +214,7 @@ def _kept_by_witness(
             # Which of the others can a witness leave alone too? The more, the sooner they suffice.
             near = change_beside(inside, order[::-1], kept, forced)
             if near is None:
-                useless = _certain(abductive(inside, order, start=kept))
+                useless = _core(inside, kept)
                 region.useless.append(useless)
                 chart.avoid(useless)
                 continue
@@ -228,8 +228,13 @@ def _kept_by_witness(
     return None
 
 
-def _certain(found: Sufficient) -> frozenset[int]:
-    """Return the features of a minimal set; TimeoutError when the deadline came first."""
-    if found.status == "sound":
+def _core(cache: Cache, kept: frozenset[int]) -> frozenset[int]:
+    """Return those of features that suffice which the proof of that needs; TimeoutError when the deadline comes first.
+
+    A minimal set would exclude more, but takes a question for each feature: fewer rows were decided in the same time.
+    """
+    answer = cache.ask(kept)
+    if isinstance(answer, Unknown):
         raise TimeoutError
-    return found.features
+    assert isinstance(answer, Entailed), "they suffice"
+    return answer.core
