@@ -110,7 +110,7 @@ Residual residual_of(const Case& c, const Box& box, Pair pair) {
   Outline outline;
   outliner.follow(outline, box);
   Residual residual;
-  ResidualBuilder(c.forest).build(residual, outline, pair, c.forest.scale);
+  ResidualBuilder(c.forest).build(residual, outline, pair);
   return residual;
 }
 
@@ -137,7 +137,7 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     outline = &inner;
   }
   contest.box = box_of(c, contest.allowed);
-  workshop.builder.build(contest.residual, *outline, contest.pair, c.forest.scale);
+  workshop.builder.build(contest.residual, *outline, contest.pair);
   for (const std::int32_t f : r.features)
     if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);
