@@ -126,7 +126,8 @@ std::vector<std::int32_t> ids_of_values(const Forest& forest) {
 void compare_leaves(Forest& forest) {
   const auto n_classes = static_cast<std::size_t>(forest.n_classes);
   const std::size_t n_trees = forest.roots.size();
-  const bool valued = forest.vote != Vote::majority && forest.sums.start.size() == n_classes;  // per class
+  const bool valued = (forest.vote == Vote::mean || forest.vote == Vote::sum) &&
+                      forest.sums.start.size() == n_classes;  // values are given per class
   std::vector<std::int32_t> tree(forest.nodes.size(), 0), first(n_trees, -1);
   std::vector<std::uint8_t> gives(n_trees * n_classes, 0);  // per tree and class: a leaf gives something to the class
   forest.varies.assign(n_trees * n_classes, 0);
