@@ -59,7 +59,8 @@ std::vector<double> sums_of_members(const Sums& sums, std::size_t n_trees, const
 }
 
 template <typename Number, typename Term>
-std::vector<Number> totals_of(const Sums& sums, std::size_t n_trees, const Term& term) {
+std::vector<Number> totals_of(const Sums& sums, const std::vector<std::int32_t>& own_class, const Term& term) {
+  const std::size_t n_trees = own_class.size();
   std::vector<Number> totals(sums.start.begin(), sums.start.end());
   if (!sums.members.empty()) {
     const std::vector<double> added = sums_of_members(sums, n_trees, term);
@@ -67,6 +68,10 @@ std::vector<Number> totals_of(const Sums& sums, std::size_t n_trees, const Term&
   } else {
     for (std::size_t t = 0; t < n_trees; ++t) {
       const double* const numbers = term(t);
+      if (const std::int32_t own = own_class[t]; own >= 0) {  // adding 0 to the others changes nothing
+        totals[own] += static_cast<Number>(numbers[own]);
+        continue;
+      }
       for (std::size_t k = 0; k < totals.size(); ++k) totals[k] += static_cast<Number>(numbers[k]);
     }
   }
@@ -76,9 +81,9 @@ std::vector<Number> totals_of(const Sums& sums, std::size_t n_trees, const Term&
 }
 
 template <typename Term>
-std::vector<double> as_doubles(const Sums& sums, std::size_t n_trees, const Term& term) {
-  if (!sums.single) return totals_of<double>(sums, n_trees, term);
-  const std::vector<float> totals = totals_of<float>(sums, n_trees, term);
+std::vector<double> as_doubles(const Sums& sums, const std::vector<std::int32_t>& own_class, const Term& term) {
+  if (!sums.single) return totals_of<double>(sums, own_class, term);
+  const std::vector<float> totals = totals_of<float>(sums, own_class, term);
   return {totals.begin(), totals.end()};
 }
 
@@ -115,6 +120,40 @@ std::vector<std::int32_t> ids_of_values(const Forest& forest) {
     ids[n] = seen[place];
   }
   return ids;
+}
+
+// Per tree, what its leaves have in common.
+void compare_leaves(Forest& forest) {
+  const auto n_classes = static_cast<std::size_t>(forest.n_classes);
+  const std::size_t n_trees = forest.roots.size();
+  const bool valued = (forest.vote == Vote::mean || forest.vote == Vote::sum) &&
+                      forest.sums.start.size() == n_classes;  // values are given per class
+  std::vector<std::int32_t> tree(forest.nodes.size(), 0), first(n_trees, -1);
+  std::vector<std::uint8_t> gives(n_trees * n_classes, 0);  // per tree and class: a leaf gives something to the class
+  forest.varies.assign(n_trees * n_classes, 0);
+  forest.own_class.assign(n_trees, -1);
+  for (std::size_t t = 0; t < n_trees; ++t) tree[forest.roots[t]] = static_cast<std::int32_t>(t);
+  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {  // children lie behind their parents
+    const auto t = static_cast<std::size_t>(tree[n]);
+    const Node& node = forest.nodes[n];
+    if (node.feature >= 0) {
+      tree[node.left] = tree[node.right] = tree[n];
+      continue;
+    }
+    const auto leaf = static_cast<std::int32_t>(n);
+    if (first[t] < 0) first[t] = leaf;
+    const bool unlike = forest.is_exact(first[t]) != forest.is_exact(leaf);
+    const std::int64_t *const one = forest.scores_of(first[t]), *const other = forest.scores_of(leaf);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      forest.varies[t * n_classes + k] |= unlike || one[k] != other[k];
+      gives[t * n_classes + k] |= other[k] != 0 || (valued && forest.values[n * n_classes + k] != 0);
+    }
+  }
+  for (std::size_t t = 0; valued && t < n_trees; ++t) {
+    const auto begin = gives.begin() + static_cast<std::ptrdiff_t>(t * n_classes), end = begin + forest.n_classes;
+    if (std::count(begin, end, 1) == 1)
+      forest.own_class[t] = static_cast<std::int32_t>(std::find(begin, end, 1) - begin);
+  }
 }
 
 // Number the splits and the gates of a forest, in time linear in both.
@@ -193,6 +232,7 @@ void Forest::derive() {
       leaf_class[n] = static_cast<std::uint8_t>(std::max_element(score, score + n_classes) - score);
     }
   }
+  compare_leaves(*this);
   if (band > 0) value_id = ids_of_values(*this);
   number_gates(*this);
   std::vector<int> level(nodes.size(), 1);
@@ -214,9 +254,13 @@ std::vector<std::int64_t> Forest::total_scores_of(const std::vector<std::int32_t
     for (const std::int32_t leaf : leaves) ++totals[leaf_class[leaf]];
     return totals;
   }
-  for (const std::int32_t leaf : leaves) {
-    const std::int64_t* score = scores_of(leaf);
-    for (int k = 0; k < n_classes; ++k) totals[k] += score[k];
+  for (std::size_t t = 0; t < leaves.size(); ++t) {
+    const std::int64_t* score = scores_of(leaves[t]);
+    if (own_class[t] >= 0) {
+      totals[own_class[t]] += score[own_class[t]];
+    } else {
+      for (int k = 0; k < n_classes; ++k) totals[k] += score[k];
+    }
   }
   return totals;
 }
@@ -230,19 +274,19 @@ int Forest::label_of_leaves(const std::vector<std::int32_t>& leaves) const {
     return 0;
   }
   const auto term = [&](std::size_t t) { return &values[static_cast<std::size_t>(leaves[t]) * sums.start.size()]; };
-  return sums.single ? label_of(sums, totals_of<float>(sums, roots.size(), term))
-                     : label_of(sums, totals_of<double>(sums, roots.size(), term));
+  return sums.single ? label_of(sums, totals_of<float>(sums, own_class, term))
+                     : label_of(sums, totals_of<double>(sums, own_class, term));
 }
 
 std::vector<double> Forest::float_sums(const std::vector<Cell>& point) const {
   const auto term = [&](std::size_t t) {
     return &values[static_cast<std::size_t>(leaf(roots[t], point)) * sums.start.size()];
   };
-  return as_doubles(sums, roots.size(), term);
+  return as_doubles(sums, own_class, term);
 }
 
 std::vector<double> Forest::float_sums_of(const std::vector<double>& terms) const {
-  return as_doubles(sums, roots.size(), [&](std::size_t t) { return &terms[t * sums.start.size()]; });
+  return as_doubles(sums, own_class, [&](std::size_t t) { return &terms[t * sums.start.size()]; });
 }
 
 int Forest::label_of_sums(const std::vector<double>& totals) const {

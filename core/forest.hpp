@@ -122,6 +122,8 @@ struct Forest {
   int depth = 1;  // nodes on the longest path
   std::vector<std::int32_t> value_id;  // per node, if there is a band: equal for leaves with the same values
   std::vector<std::uint8_t> leaf_class;  // per node, under majority vote of up to 64 classes: the class it votes for
+  std::vector<std::uint8_t> varies;  // per tree and class: its leaves differ in their scores for it, or in exactness
+  std::vector<std::int32_t> own_class;  // per tree: the only class to which its leaves give anything, or -1
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;  // the sets of cells that go left, one after the other
   std::vector<std::size_t> set_begin;  // per left set: its first word
@@ -186,6 +188,12 @@ struct Forest {
   // Whether one class may take a label from another without a third that does so as well. Where a score is cut, a label
   // is left by way of its neighbours: it is lost iff the score is below its own cut or reaches the next one.
   bool are_rivals(int one, int other) const { return !sums.cut || one - other == 1 || other - one == 1; }
+
+  // Whether the leaves of a tree differ for a pair.
+  bool contested(std::size_t tree, Pair pair) const {
+    const std::uint8_t* const of_tree = &varies[tree * static_cast<std::size_t>(n_classes)];
+    return of_tree[pair.winner] || of_tree[pair.loser];
+  }
 
   // The least difference of scores with which `winner` beats `loser`.
   std::int64_t least(int winner, int loser) const {

@@ -25,6 +25,19 @@ void add(Word* set, int f) { set[f / 64] |= Word{1} << (f % 64); }
 
 }  // namespace
 
+void find_leaves(const Forest& forest, const Outline& outline, const std::vector<Cell>& point,
+                 std::vector<std::int32_t>& leaves) {
+  leaves.clear();
+  for (const Outline::Tree& tree : outline.trees) {
+    std::int32_t at = tree.root;
+    while (at >= 0) {
+      const Outline::Fork& fork = tree.growth->forks[at];
+      at = forest.goes_left(fork.node, point[forest.nodes[fork.node].feature]) ? fork.left : fork.right;
+    }
+    leaves.push_back(~at);
+  }
+}
+
 Outliner::Outliner(const Forest& forest)
     : forest_(forest), n_words_(static_cast<std::size_t>(forest.n_features) / 64 + 1) {
   gates_.assign(forest.gate_node.size() / 64 + 1, 0);

@@ -63,6 +63,10 @@ struct Outline {
   std::vector<std::uint64_t> changed;  // per tree: what `now` was when it got its present state
 };
 
+// Find the leaf of each tree that a point of the outline's box reaches; under majority vote, one with the same vote.
+void find_leaves(const Forest& forest, const Outline& outline, const std::vector<Cell>& point,
+                 std::vector<std::int32_t>& leaves);
+
 // Makes outlines; keeps its buffers.
 class Outliner {
  public:

@@ -17,13 +17,9 @@ ResidualBuilder::ResidualBuilder(const Forest& forest, std::size_t poll_interval
   node_of_.resize(forest.split_begin.back());
 }
 
-bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const Scale& scale,
-                            const std::function<bool()>* must_stop) {
+bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop) {
   out_ = &out;
   pair_ = pair;
-  scale_ = &scale;
-  out.offset = 0;
-  out.offset_inexact = false;
   out.constants.clear();
   out.inexact.clear();
   out.nodes.clear();
@@ -32,12 +28,23 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
   out.gate_slot.clear();
   out.most_gates = 0;
   if (forest_.vote == Vote::majority) {
-    out.constants = {scale.value(-1), 0, scale.value(1)};
+    out.constants = {forest_.scale.value(-1), 0, forest_.scale.value(1)};
     out.inexact = {0, 0, 0};
   }
+  Contest& known = contest(pair);
+  out.offset = known.offset;
+  out.offset_inexact = known.offset_inexact;
   std::size_t unasked = 0;
-  for (const Outline::Tree& tree : outline.trees) {
-    if (tree.root >= 0) unasked += tree.growth->forks.size();
+  for (std::size_t i = 0; i < known.trees.size(); ++i) {
+    const Outline::Tree& tree = outline.trees[known.trees[i]];
+    if (tree.root < 0) {
+      Contest::Decided& last = known.decided[i];
+      if (last.leaf != ~tree.root) last = {~tree.root, worth(~tree.root), !forest_.is_exact(~tree.root)};
+      out.offset += last.value;
+      out.offset_inexact = out.offset_inexact || last.inexact;
+      continue;
+    }
+    unasked += tree.growth->forks.size();
     if (must_stop != nullptr && unasked >= poll_interval_) {
       unasked = 0;
       if ((*must_stop)()) {
@@ -57,6 +64,34 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
   return true;
 }
 
+ResidualBuilder::Contest& ResidualBuilder::contest(Pair pair) {
+  const auto [at, is_new] = contests_.try_emplace({pair.winner, pair.loser});
+  Contest& known = at->second;
+  if (!is_new) return known;
+  for (std::size_t t = 0; t < forest_.roots.size(); ++t) {
+    if (forest_.contested(t, pair)) {
+      known.trees.push_back(static_cast<std::int32_t>(t));
+      continue;
+    }
+    std::int32_t leaf = forest_.roots[t];  // any of them
+    while (forest_.nodes[leaf].feature >= 0) leaf = forest_.nodes[leaf].left;
+    known.offset += worth(leaf);
+    known.offset_inexact |= !forest_.is_exact(leaf);
+  }
+  known.decided.resize(known.trees.size());
+  return known;
+}
+
+// What a leaf is worth to the pair.
+std::int32_t ResidualBuilder::worth(std::int32_t leaf) const {
+  if (!forest_.leaf_class.empty()) {
+    const int voted = forest_.leaf_class[leaf];
+    return forest_.scale.value((voted == pair_.winner) - (voted == pair_.loser));
+  }
+  const std::int64_t* score = forest_.scores_of(leaf);
+  return forest_.scale.value(score[pair_.winner] - score[pair_.loser]);
+}
+
 std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
   if (!forest_.leaf_class.empty()) {
     const int voted = forest_.leaf_class[leaf];
@@ -65,7 +100,7 @@ std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
   const std::int64_t* score = forest_.scores_of(leaf);
   const std::int64_t difference = score[pair_.winner] - score[pair_.loser];
   if (forest_.vote == Vote::majority) return ~static_cast<std::int32_t>(difference + 1);
-  out_->constants.push_back(scale_->value(difference));
+  out_->constants.push_back(forest_.scale.value(difference));
   out_->inexact.push_back(!forest_.is_exact(leaf));
   return ~(out_->n_constants() - 1);
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -82,11 +83,26 @@ class ResidualBuilder {
 
   // False if it must stop, and then the residual is of no use. That is asked only once in very many nodes: whoever
   // counts how often it is asked, as a measure of effort, counts the same for all but the largest forests.
-  bool build(Residual& out, const Outline& outline, Pair pair, const Scale& scale,
-             const std::function<bool()>* must_stop = nullptr);
+  bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr);
 
  private:
+  // What the trees are to one pair.
+  struct Contest {
+    std::vector<std::int32_t> trees;  // those that matter: their leaves differ
+    std::int64_t offset = 0;  // of all others
+    bool offset_inexact = false;
+    // Per tree that matters: the leaf that it had when it was last decided, and what that is worth. Most trees are
+    // decided alike from box to box, and leaves lie far apart in memory.
+    struct Decided {
+      std::int32_t leaf = -1, value = 0;
+      bool inexact = false;
+    };
+    std::vector<Decided> decided;
+  };
+
+  Contest& contest(Pair pair);
   std::int32_t grow(const Outline::Tree& tree);
+  std::int32_t worth(std::int32_t leaf) const;
   std::int32_t constant(std::int32_t leaf);
   void keep_gate(const Outline::Gate& gate);
   void keep_gates(const std::vector<Outline::Gate>& gates, std::int32_t first, std::int32_t begin);
@@ -94,6 +110,7 @@ class ResidualBuilder {
 
   const Forest& forest_;
   const std::size_t poll_interval_;
+  std::map<std::pair<int, int>, Contest> contests_;  // as they are met
   std::vector<Word> marked_;  // the splits that occur
   std::vector<std::int32_t> grown_;  // per fork of the tree at hand: its value
   std::vector<std::int32_t> place_;  // per gate of its outline and behind the last: the gates that occur before it
@@ -101,7 +118,6 @@ class ResidualBuilder {
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
   Pair pair_{};
-  const Scale* scale_ = nullptr;
   Residual* out_ = nullptr;
 };
 

@@ -24,7 +24,7 @@ constexpr int kSoon = 16;
 // steps without a better bound. Found by trial on the paper's forests and on boosted models: shorter steps, averaged or
 // deflected directions were slower.
 constexpr double kFirstStep = 2.0;
-constexpr int kPatience = 5;
+constexpr int kPatience = 8;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
 // Local searches for a witness, at the root: from the last witness, and every so many iterations from the features'
 // best cells. They end after some steps without improvement.
@@ -45,6 +45,7 @@ Searcher::Searcher(const Forest& forest, const Table* table)
       outliner_(forest),
       builder_(forest),
       local_(forest),
+      trail_(forest),
       rival_rank_(forest.n_classes, 0) {}
 
 Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
@@ -64,6 +65,9 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     return std::move(outcome_);
   }
   if (table_ != nullptr && recorder == nullptr) return table_->decide(box, claim, home);
+  const bool moved = claim.kind == ClaimKind::stays && recorder == nullptr && moves_witness(box);
+  last_box_ = box;
+  if (moved) return std::move(outcome_);
   outliner_.follow(outline_, box);
   outliner_.mark(outline_, restricted_, outcome_.used);
   if (claim.kind == ClaimKind::stays) {
@@ -88,6 +92,25 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
     close(box, pairs, 0);
   }
   return std::move(outcome_);
+}
+
+// The last witness moved into the box, with the best cell of the only feature that became free since then: true if it
+// is one of this query, too.
+bool Searcher::moves_witness(const Box& box) {
+  if (last_witness_.empty() || last_winner_ == claim_.label) return false;
+  int freed = -1;
+  for (int f = 0; f < forest_.n_features; ++f) {
+    if (box.low[f] >= last_box_.low[f] && box.high[f] <= last_box_.high[f]) continue;
+    if (freed >= 0) return false;
+    freed = f;
+  }
+  if (freed < 0) return false;
+  const Pair pair{last_winner_, claim_.label};
+  std::vector<Cell> point = nearest_in(box, last_witness_);
+  trail_.go(point, pair);
+  if (trail_.best_lead(box, freed, point[freed]) < forest_.least(pair.winner, pair.loser) - forest_.band) return false;
+  trail_.go(point, pair);
+  return refutes(std::move(point), trail_.leaves());
 }
 
 // Rivals that the naive bound does not exclude, the most promising first; of `all` classes, as a proof has them, or of
@@ -152,7 +175,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     Pair pair{};
     bool closed = false;
     if (!choose_pair(box, pairs, depth, pair, closed))
-      return closed || (outcome_.status != Status::stopped && decide_exactly(box, pairs));
+      return closed || (outcome_.status != Status::stopped && decide_exactly(here.outline, pairs));
     std::int64_t target = forest_.scale.target(forest_, pair);
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
@@ -187,7 +210,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
   outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
                    outcome_.used);
   const auto build = [&](Pair pair) {
-    if (!builder_.build(level.residual, level.outline, pair, forest_.scale, must_stop_)) {
+    if (!builder_.build(level.residual, level.outline, pair, must_stop_)) {
       outcome_.status = Status::stopped;
       return false;
     }
@@ -265,20 +288,20 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
     if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
       std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      if (refutes(std::move(point))) {
+      if (refutes(std::move(point), level.outline)) {
         lagrangian.save(prices(pair));
         return false;
       }
     }
     if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
-        finds_witness(level.residual, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+        finds_witness(level.residual, level.outline, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
       lagrangian.save(prices(pair));
       return false;
     }
     if (depth == 0 && i % kLocalInterval == kLocalInterval - 1) {
       std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      if (finds_witness(level.residual, box, std::move(point), target, kLocalPatience)) {
+      if (finds_witness(level.residual, level.outline, std::move(point), target, kLocalPatience)) {
         lagrangian.save(prices(pair));
         return false;
       }
@@ -304,38 +327,43 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   return false;  // it stalls
 }
 
-// Local search from a point of the box: true if it ends the query, with a witness or because it must stop.
-bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
-                             int patience) {
-  local_.start(residual, box, point);
+// Local search from a point of the outline's box: true if it ends the query, with a witness or because it must stop.
+bool Searcher::finds_witness(const Residual& residual, const Outline& outline, std::vector<Cell> point,
+                             std::int64_t target, int patience) {
+  local_.start(residual, outline.box, point);
   if (local_.run(target, patience, *must_stop_) < target) {
     if (local_.stopped()) outcome_.status = Status::stopped;
     return local_.stopped();
   }
   local_.place(point);
-  return refutes(std::move(point));
+  return refutes(std::move(point), outline);
 }
 
 // Local search in all of the query's box, from the best cells of a part of it.
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
-  if (!builder_.build(whole_, outline_, pair, forest_.scale, must_stop_)) {
+  if (!builder_.build(whole_, outline_, pair, must_stop_)) {
     outcome_.status = Status::stopped;
     return true;
   }
   std::vector<Cell> point = nearest_in(part, *home_);
   level.lagrangian.place_best_cells(point);
-  return finds_witness(whole_, outline_.box, std::move(point), target, kLocalPatienceBelow);
+  return finds_witness(whole_, outline_, std::move(point), target, kLocalPatienceBelow);
 }
 
-// Evaluate the model itself; a point that violates the claim becomes the witness.
-bool Searcher::refutes(std::vector<Cell> point) {
-  const std::vector<std::int32_t> leaves = forest_.leaves(point);
+// Evaluate the model itself at a point of the outline's box; one that violates the claim becomes the witness.
+bool Searcher::refutes(std::vector<Cell> point, const Outline& outline) {
+  find_leaves(forest_, outline, point, leaves_);
+  return refutes(std::move(point), leaves_);
+}
+
+bool Searcher::refutes(std::vector<Cell> point, const std::vector<std::int32_t>& leaves) {
   const int label = forest_.label_of_leaves(leaves);
   if (!claim_.violated_by(label) || !keeps_clauses(forest_, point)) return false;
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;
   last_witness_ = outcome_.witness;
+  last_winner_ = label;
   outcome_.near_tie = !is_certain(leaves);
   return true;
 }
@@ -357,9 +385,9 @@ bool Searcher::is_certain(const std::vector<std::int32_t>& leaves) const {
 }
 
 // No bound tells the leaves of this box apart any more: enumerate what is left exactly.
-bool Searcher::decide_exactly(const Box& box, const std::vector<Pair>& pairs) {
-  if (refutes(nearest_in(box, *home_))) return false;
-  return close_plainly(forest_, box, pairs, claim_, restricted_, *must_stop_, outcome_, recorder_);
+bool Searcher::decide_exactly(const Outline& outline, const std::vector<Pair>& pairs) {
+  if (refutes(nearest_in(outline.box, *home_), outline)) return false;
+  return close_plainly(forest_, outline.box, pairs, claim_, restricted_, *must_stop_, outcome_, recorder_);
 }
 
 // What a bound must stay below where all trees reach exact leaves. Not in a proof: its checker knows models that are
@@ -388,6 +416,7 @@ void Searcher::forget() {
   }
   std::fill(rival_rank_.begin(), rival_rank_.end(), 0);
   last_witness_.clear();
+  trail_.forget();
   local_.forget();
 }
 

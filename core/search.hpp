@@ -12,6 +12,7 @@
 #include "local_search.hpp"
 #include "residual.hpp"
 #include "table.hpp"
+#include "trail.hpp"
 
 namespace treeproof {
 
@@ -40,13 +41,15 @@ class Searcher {
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen, bool& closed);
-  bool refutes(std::vector<Cell> point);
+  bool refutes(std::vector<Cell> point, const Outline& outline);
+  bool refutes(std::vector<Cell> point, const std::vector<std::int32_t>& leaves);
+  bool moves_witness(const Box& box);
   bool is_certain(const std::vector<std::int32_t>& leaves) const;
-  bool decide_exactly(const Box& box, const std::vector<Pair>& pairs);
+  bool decide_exactly(const Outline& outline, const std::vector<Pair>& pairs);
   Prices& prices(Pair pair);
   std::int64_t exact_target(Pair pair) const;
   Level& level(std::size_t depth);
-  bool finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
+  bool finds_witness(const Residual& residual, const Outline& outline, std::vector<Cell> point, std::int64_t target,
                      int patience);
   bool finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target);
   std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;
@@ -60,6 +63,9 @@ class Searcher {
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<Cell> last_witness_;  // empty: none yet
+  int last_winner_ = -1;  // its label
+  Trail trail_;
+  Box last_box_;  // of the last query
   std::vector<std::int64_t> most_;  // per tree and class: see possible_rivals
   int most_label_ = -1;  // of which label
   std::uint64_t most_when_ = 0;  // of which box that the outline followed
@@ -72,6 +78,7 @@ class Searcher {
   Recorder* recorder_ = nullptr;
   std::uint64_t next_local_ = 0;  // boxes to examine until the next local search in the whole box
   Residual whole_;  // of the whole box
+  std::vector<std::int32_t> leaves_;  // of the last point evaluated
   std::vector<std::uint8_t> restricted_;
   Outcome outcome_;
 };

@@ -136,6 +136,31 @@ def prices() -> Any:
     return ax
 
 
+def shared_prices() -> Any:
+    """Draw a tree in which a leaf pays also for a split that is not on its path."""
+    page = names_of("how")
+    ax = blank(9.4, 3.9)
+    write(ax, 4.9, 3.55, "income \N{LESS-THAN OR EQUAL TO} 50", fontsize=12)
+    for side, cut in ((-1, 25), (1, 40)):
+        x = 4.9 + 2.2 * side
+        ax.plot([4.9 + 0.3 * side, x - 0.1 * side], [3.38, 2.75], color=INK, lw=1.2)
+        write(ax, x, 2.55, f"age \N{LESS-THAN OR EQUAL TO} {cut}", fontsize=12)
+        for branch, text in ((-1, "refuse +1"), (1, "approve \N{MINUS SIGN}1")):
+            ax.plot([x + 0.15 * branch, x + 0.6 * branch], [2.38, 1.75], color=INK, lw=2.6 if branch < 0 else 1.2)
+            write(ax, x + 0.68 * branch, 1.55, text, weight="bold" if branch < 0 else "normal")
+        implied = [other for other in page["costs"] if cut <= other]
+        for i, other in enumerate(implied):
+            own = "on its path" if other == cut else "implied: on another path"
+            patch = {"boxstyle": "round,pad=0.25", "fc": PAID if other == cut else "white", "ec": PAID}
+            text = f"pays {page['costs'][other]} for age \N{LESS-THAN OR EQUAL TO} {other}, {own}"
+            colour = "white" if other == cut else PAID
+            write(ax, x - 0.7, 1.1 - 0.42 * i, text, color=colour, fontsize=10, bbox=patch)
+            if other != cut:
+                arrow(ax, (x + 1.05, 1.1 - 0.42 * i), (6.6, 2.4), color=PAID, linestyle="--")
+        write(ax, x - 0.7, 1.1 - 0.42 * len(implied), f"together {page['pays'](cut)}", fontsize=11, weight="bold")
+    return ax
+
+
 def stump(
     ax, page: dict[str, Any], top: tuple[float, float], node: int, price: tuple[float, float], best: float
 ) -> None:
@@ -212,6 +237,7 @@ def draw(folder: Path) -> None:
     save(names_of("local")["profile"].plot(), folder, "profile")
     save(pipeline(), folder, "pipeline")
     save(prices(), folder, "prices")
+    save(shared_prices(), folder, "shared-prices")
 
 
 if __name__ == "__main__":

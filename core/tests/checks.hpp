@@ -28,7 +28,7 @@ inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, outlines = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0;
-  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0;
+  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
@@ -61,6 +61,7 @@ inline struct Counts {
         {"local searches", local_searches},
         {"sweeps", sweeps},
         {"sweeps with a witness", sweep_witnesses},
+        {"trails of points", trails},
         {"plain goals", plain_goals},
         {"plain queries", plain_queries},
         {"queries", queries},
@@ -266,6 +267,9 @@ void check_prices_settle_a_contradiction();
 // test_local_search.cpp
 void check_local_search(Random& random, const Case& c, LocalSearch& search, const Contest& contest);
 void regression_gain_of_the_next_feature();
+
+// test_trail.cpp
+void check_trail(Random& random, const Case& c);
 
 // test_branch_and_bound.cpp
 void check_outcome(const Case& c, const Allowed& allowed, Claim claim, const Outcome& outcome);

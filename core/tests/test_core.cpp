@@ -39,6 +39,7 @@ void check_case(std::uint64_t seed) {
   check_box(random, c);
   check_scale(random, c);
   check_layers(random, c);
+  check_trail(random, c);
   check_plain(random, c);
   Searcher reused(c.forest);
   check_search(random, c, reused);

@@ -48,6 +48,12 @@ void check_outline(const Case& c, const Outline& outline, const Box& box, const 
   CHECK(std::all_of(fresh.changed.begin(), fresh.changed.end(), [&](std::uint64_t when) { return when == fresh.now; }),
         "a fresh outline walks every tree");
   for (std::size_t t = 0; t < c.forest.roots.size(); ++t) check_tree(c, outline, t, fresh, inside);
+  std::vector<std::int32_t> leaves;
+  for (const std::size_t x : inside) {
+    find_leaves(c.forest, outline, c.points[x], leaves);
+    CHECK(c.forest.label_of_leaves(leaves) == c.forest.label(c.points[x]), "its leaves give the point its label");
+    CHECK(!c.forest.leaf_class.empty() || leaves == c.forest.leaves(c.points[x]), "and are those of the point");
+  }
   if (outline.decided.empty()) return;  // not that of a whole query
   for (std::size_t t = 0; t < c.forest.roots.size() && !c.forest.leaf_class.empty(); ++t) {
     Word votes = 0;

@@ -110,7 +110,7 @@ Residual residual_of(const Case& c, const Box& box, Pair pair) {
   Outline outline;
   outliner.follow(outline, box);
   Residual residual;
-  ResidualBuilder(c.forest).build(residual, outline, pair, c.forest.scale);
+  ResidualBuilder(c.forest).build(residual, outline, pair);
   return residual;
 }
 
@@ -120,11 +120,12 @@ void check_stopped(const Case& c, const Outline& outline, Pair pair, const Resid
   Residual residual;
   int polls = 0;
   const std::function<bool()> second = [&] { return ++polls == 2; };
-  const auto undecided = std::count_if(outline.trees.begin(), outline.trees.end(),
-                                       [](const Outline::Tree& tree) { return tree.root >= 0; });
-  const bool built = builder.build(residual, outline, pair, c.forest.scale, &second);
+  int undecided = 0;  // of the trees that matter to the pair
+  for (std::size_t t = 0; t < outline.trees.size(); ++t)
+    undecided += outline.trees[t].root >= 0 && c.forest.contested(t, pair);
+  const bool built = builder.build(residual, outline, pair, &second);
   CHECK(built == (undecided < 2), "it stops when it is told to");
-  CHECK(builder.build(residual, outline, pair, c.forest.scale), "nobody told it to stop");
+  CHECK(builder.build(residual, outline, pair), "nobody told it to stop");
   CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
   CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
   CHECK(residual.slot_node == expected.slot_node && residual.gate_slot == expected.gate_slot, "the same splits");
@@ -153,7 +154,7 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     outline = &inner;
   }
   contest.box = box_of(c, contest.allowed);
-  workshop.builder.build(contest.residual, *outline, contest.pair, c.forest.scale);
+  workshop.builder.build(contest.residual, *outline, contest.pair);
   check_stopped(c, *outline, contest.pair, contest.residual);
   for (const std::int32_t f : r.features)
     if (!c.forest.ordered[f]) used[f] |= restricted[f];
