@@ -45,7 +45,10 @@ std::optional<Cell> Sweep::nearest_violation(int f, Cell from, Cell to) {
   turns_.clear();
   for (std::size_t t = 0; t < leaves_.size(); ++t)
     if ((asked_[t] & bit(f)) != 0)
-      turns(static_cast<std::int32_t>(t), forest_.roots[t], f, std::min(from, to), std::max(from, to), upward);
+      visit_along(forest_, forest_.roots[t], point_, f, std::min(from, to), std::max(from, to), open_,
+                  [&](std::int32_t leaf, Cell low, Cell high) {
+                    turns_.push_back({upward ? low : high, static_cast<std::int32_t>(t), leaf});
+                  });
   std::sort(turns_.begin(), turns_.end(),
             [&](const Turn& a, const Turn& b) { return upward ? a.from < b.from : a.from > b.from; });
   turned_leaves_ = leaves_;
@@ -92,25 +95,6 @@ void Sweep::set(std::size_t t, Walk walk) {
   }
   leaves_[t] = walk.leaf;
   asked_[t] = walk.asked;
-}
-
-// Note the leaves of a tree, from a node downwards, that the cells from low to high of a feature reach.
-void Sweep::turns(std::int32_t tree, std::int32_t node, int f, Cell low, Cell high, bool upward) {
-  while (low <= high) {
-    const Node& here = forest_.nodes[node];
-    if (here.feature < 0) {
-      turns_.push_back({upward ? low : high, tree, node});
-      return;
-    }
-    if (here.feature != f) {
-      node = forest_.goes_left(node, point_[here.feature]) ? here.left : here.right;
-      continue;
-    }
-    const Cell cut = forest_.ordered[f] ? here.cut : Forest::numbers_left(here.cut) - 1;  // the last cell to the left
-    turns(tree, here.left, f, low, std::min(high, cut), upward);
-    low = std::max(low, cut + 1);
-    node = here.right;
-  }
 }
 
 bool Sweep::fails(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const {

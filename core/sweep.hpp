@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "along.hpp"
 #include "branch_and_bound.hpp"
 #include "forest.hpp"
 
@@ -41,7 +42,6 @@ class Sweep {
   static Word bit(int f) { return Word{1} << (f % 64); }
   Walk walk(std::int32_t node) const;
   void set(std::size_t t, Walk walk);
-  void turns(std::int32_t tree, std::int32_t node, int f, Cell low, Cell high, bool upward);
   bool fails(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const;
 
   const Forest& forest_;
@@ -54,6 +54,7 @@ class Sweep {
   Cell moved_from_ = 0;  // its cell before,
   std::vector<std::pair<std::size_t, Walk>> before_;  // and the trees that it changed
   std::vector<Turn> turns_;
+  std::vector<Stretch> open_;
   std::vector<std::int32_t> turned_leaves_;
   std::vector<std::int64_t> turned_votes_;
 };

@@ -49,11 +49,16 @@ std::int64_t Trail::best_lead(const Box& box, int f, Cell& best) {
   best = point_[f];
   if (!forest_.ordered[f]) return lead_;
   const Cell low = box.low[f], high = box.high[f];
-  first_ = low;
   gain_.assign(static_cast<std::size_t>(high - low) + 2, 0);
-  for (std::size_t t = 0; t < leaves_.size(); ++t)
-    if ((met_[t] & bit(f)) != 0 && forest_.contested(t, pair_))
-      collect(forest_.roots[t], f, low, high, difference(leaves_[t]));
+  for (std::size_t t = 0; t < leaves_.size(); ++t) {
+    if ((met_[t] & bit(f)) == 0 || !forest_.contested(t, pair_)) continue;
+    const std::int64_t now = difference(leaves_[t]);
+    visit_along(forest_, forest_.roots[t], point_, f, low, high, open_, [&](std::int32_t leaf, Cell first, Cell last) {
+      const std::int64_t change = difference(leaf) - now;
+      gain_[first - low] += change;
+      gain_[last - low + 1] -= change;
+    });
+  }
   std::int64_t here = 0, most = 0;
   for (Cell cell = low; cell <= high; ++cell) {
     here += gain_[cell - low];
@@ -62,30 +67,6 @@ std::int64_t Trail::best_lead(const Box& box, int f, Cell& best) {
     best = cell;
   }
   return lead_ + most;
-}
-
-// The cells low..high of the feature lead through the node, all else as it is; note what they gain above `base`.
-void Trail::collect(std::int32_t node, std::int32_t f, Cell low, Cell high, std::int64_t base) {
-  for (;;) {
-    const Node& here = forest_.nodes[node];
-    if (here.feature < 0) {
-      const std::int64_t change = difference(node) - base;
-      gain_[low - first_] += change;
-      gain_[high - first_ + 1] -= change;
-      return;
-    }
-    if (here.feature != f) {
-      node = forest_.goes_left(node, point_[here.feature]) ? here.left : here.right;
-    } else if (high <= here.cut) {
-      node = here.left;
-    } else if (low > here.cut) {
-      node = here.right;
-    } else {
-      collect(here.left, f, low, here.cut, base);
-      low = here.cut + 1;
-      node = here.right;
-    }
-  }
 }
 
 }  // namespace treeproof

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "along.hpp"
 #include "box.hpp"
 #include "forest.hpp"
 
@@ -35,7 +36,6 @@ class Trail {
   static Word bit(std::int32_t f) { return Word{1} << (f % 64); }
   void walk(std::size_t tree);
   std::int64_t difference(std::int32_t leaf) const;
-  void collect(std::int32_t node, std::int32_t f, Cell low, Cell high, std::int64_t base);
 
   const Forest& forest_;
   std::vector<Cell> point_;  // empty: none yet
@@ -43,8 +43,8 @@ class Trail {
   std::vector<std::int32_t> leaves_;  // per tree
   std::vector<Word> met_;  // per tree: the features that its path met, modulo 64
   std::int64_t lead_ = 0;
-  Cell first_ = 0;  // of a feature that is looked at
-  std::vector<std::int64_t> gain_;  // per cell of it: what it adds more than the cell before
+  std::vector<std::int64_t> gain_;  // per cell of a feature that is looked at: what it adds more than the cell before
+  std::vector<Stretch> open_;
 };
 
 }  // namespace treeproof

@@ -61,17 +61,19 @@ def test_many_cuts_are_answered_by_the_neighbours(n_cuts):
         assert len(change.features) >= fewest
 
 
-def test_a_deep_tree_is_explained_on_a_small_stack():
+@pytest.mark.parametrize("leftward", [False, True])
+def test_a_deep_tree_is_explained_on_a_small_stack(leftward):
     tree = 0
     for i in range(15_000):
-        tree = tp.split("ab"[i % 2], float(i), i % 2, tree)
+        below = (tree, i % 2) if leftward else (i % 2, tree)
+        tree = tp.split("ab"[i % 2], float(i), *below)
     forest = tp.build_forest([tree], columns=["a", "b"], classes=[0, 1])
     explainers = [tp.Explainer(forest), tp.Explainer(forest, tabulate=False)]
     found: list[tp.Abductive] = []
     before = threading.stack_size(256 * 1024)
     try:
         thread = threading.Thread(
-            target=lambda: found.extend(e.abductive([5.5, 100.5], timeout=60) for e in explainers)
+            target=lambda: found.extend(e.abductive([5.5, 100.5], inflate=True, timeout=60) for e in explainers)
         )
         thread.start()
     finally:

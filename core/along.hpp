@@ -1,0 +1,42 @@
+// The leaves of a tree that a point reaches as one feature moves along its cells, and all others stay where they are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "forest.hpp"
+
+namespace treeproof {
+
+struct Stretch {  // of cells that lead through a node
+  std::int32_t node;
+  Cell low, high;
+};
+
+// Call visit(leaf, low, high) for each leaf that the cells from `low` to `high` of an ordered feature reach, or the
+// numbers of a gapped one; `low` is at most `high`. `open` is a buffer: trees may be too deep for a call each.
+template <typename Visit>
+void visit_along(const Forest& forest, std::int32_t root, const std::vector<Cell>& point, int f, Cell low, Cell high,
+                 std::vector<Stretch>& open, const Visit& visit) {
+  open.assign(1, {root, low, high});
+  while (!open.empty()) {
+    Stretch here = open.back();
+    open.pop_back();
+    while (forest.nodes[here.node].feature >= 0) {
+      const Node& node = forest.nodes[here.node];
+      if (node.feature != f) {
+        here.node = forest.goes_left(here.node, point[node.feature]) ? node.left : node.right;
+        continue;
+      }
+      const Cell cut = forest.ordered[f] ? node.cut : Forest::numbers_left(node.cut) - 1;  // the last cell to the left
+      if (here.low <= cut && cut < here.high) {
+        open.push_back({node.right, cut + 1, here.high});
+        here.high = cut;
+      }
+      here.node = here.high <= cut ? node.left : node.right;
+    }
+    visit(here.node, here.low, here.high);
+  }
+}
+
+}  // namespace treeproof
