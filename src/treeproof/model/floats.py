@@ -77,6 +77,20 @@ class Floats:
         """
         return "missing" if math.isnan(value) else _shortest(self.name, value)
 
+    def texts(self, values: npt.NDArray[Any]) -> list[str]:
+        """Return what `shortest` does for each of many numbers of this type, several times faster.
+
+        >>> FLOAT32.texts(np.array([0.1, 70, -0.0, np.nan, 1e16], dtype=np.float32))
+        ['0.1', '70', '0', 'missing', '1e+16']
+        """
+        numbers = values.astype(self.dtype) + self.dtype(0)  # no "-0"
+        written = numbers.astype(str)
+        same = written.astype(np.float64).astype(self.dtype) == numbers
+        found = [text.removesuffix(".0") for text in written.tolist()]
+        for i in np.flatnonzero(~same).tolist():
+            found[i] = self.shortest(float(numbers[i]))
+        return found
+
     def all_short(self, values: npt.NDArray[Any]) -> list[float]:
         """Return a decimal with few digits for each number of this type: of seven digits, or else the shortest.
 

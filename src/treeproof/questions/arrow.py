@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from treeproof.questions.costs import exact_number
 from treeproof.questions.together import Found
 from treeproof.space.conditions import Condition
 from treeproof.space.features import NumericFeature
+from treeproof.space.space import Space
 from treeproof.space.wording import equals
 
 Record = dict[str, Any]
@@ -167,32 +171,64 @@ def _conditions(found: Found, each: Any, features: Any, columns: Any) -> Any:
     """Return the conditions of features, each of one of the lines, as an array of structs."""
     pa = pyarrow()
     assert found.why is not None
-    context = found.why.context
-    space, cells = context.space, found.points[each, features]
-    # Many rows have the same conditions; only the texts have the rows' own values.
-    codes, at = np.unique(features * np.int64(2**32) + cells, return_inverse=True)
-    known = [space.condition_at(code >> 32, code & (2**32 - 1)) for code in codes.tolist()]
-    texts = np.array([str(condition) if condition.values is not None else None for condition in known], dtype=object)[
-        at
-    ]
-    for f in np.unique(features).tolist():
-        feature = space.features[f]
-        if isinstance(feature, NumericFeature):
-            mine = np.flatnonzero((features == f) & (texts == None))  # noqa: E711
-            values, where = np.unique(found.rows[each[mine], feature.column], return_inverse=True)
-            shown = [equals(feature.name, feature.text(value)) for value in values.tolist()]
-            texts[mine] = np.array(shown, dtype=object)[where]
+    space = found.why.context.space
     struct = columns.field("conditions").type.value_type
-    records = [_condition(condition, "") for condition in known]
-    filled = {
-        field.name: pa.array([record[field.name] for record in records], field.type).take(pa.array(at))
-        for field in struct
-        if field.name != "text"
-    }
-    return pa.StructArray.from_arrays(
-        [filled[field.name] if field.name != "text" else pa.array(texts, pa.string()) for field in struct],
-        fields=list(struct),
-    )
+    known = _cells_of.setdefault(space, _CellConditions())
+    filled, words = known.at(space, features, found.points[each, features], struct)
+    column = np.array([feature.columns[0] for feature in space.features])[features]
+    names = np.array([equals(feature.name, "") for feature in space.features], dtype=object)[features]
+    numbers = found.rows[each, column]
+    texts = [
+        word or name + text
+        for word, name, text in zip(words, names.tolist(), space.forest.floats.texts(numbers), strict=True)
+    ]
+    odd = np.isnan(numbers) | np.array([feature.kind == "date" for feature in space.features])[features]
+    for i in np.flatnonzero(odd).tolist():
+        feature = space.features[features[i]]
+        if isinstance(feature, NumericFeature):
+            texts[i] = equals(feature.name, feature.text(float(numbers[i])))
+    filled["text"] = pa.array(texts, pa.string())
+    return pa.StructArray.from_arrays([filled[field.name] for field in struct], fields=list(struct))
+
+
+class _CellConditions:
+    """The conditions that features are in single cells, as columns of Arrow: those that rows had so far, many do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # workers may be threads
+        self._forget()
+
+    def _forget(self) -> None:
+        self._place: dict[int, int] = {}
+        self._parts: dict[str, Any] = {}
+        self._words: list[str | None] = []
+
+    def at(self, space: Space, features: Any, cells: Any, struct: Any) -> tuple[dict[str, Any], list[str | None]]:
+        """Return the parts of the conditions that features are in cells, and their text if it has only named values."""
+        pa = pyarrow()
+        codes, where = np.unique(features * np.int64(2**32) + cells, return_inverse=True)
+        with self._lock:
+            if len(self._place) > _MOST_CELLS:
+                self._forget()
+            new = [code for code in codes.tolist() if code not in self._place]
+            if new:
+                conditions = [
+                    space.features[code >> 32].condition(range(c := code & (2**32 - 1), c + 1)) for code in new
+                ]
+                self._place |= zip(new, itertools.count(len(self._place)), strict=False)
+                self._words = [*self._words, *(None if c.values is None else str(c) for c in conditions)]
+                for name, part in _PARTS.items():
+                    kind = struct.field(name).type
+                    more = pa.array([part(condition) for condition in conditions], kind)
+                    self._parts[name] = pa.concat_arrays([self._parts.get(name, more[:0]), more])
+            places = np.array([self._place[code] for code in codes.tolist()], dtype=np.intp)[where]
+            parts, words = dict(self._parts), self._words
+        at = pa.array(places)
+        return {name: part.take(at) for name, part in parts.items()}, [words[place] for place in places.tolist()]
+
+
+_MOST_CELLS = 2**16  # that are kept: some megabytes
+_cells_of: WeakKeyDictionary[Space, _CellConditions] = WeakKeyDictionary()
 
 
 def _radius(result: Abductive) -> float:
@@ -209,14 +245,19 @@ def _radius(result: Abductive) -> float:
 
 
 def _condition(condition: Condition, text: str) -> Record:
-    several = [{"low": low, "high": high} for low, high in condition.ranges]
+    return {**{name: part(condition) for name, part in _PARTS.items()}, "text": text}
+
+
+def _values(condition: Condition) -> list[str | None] | None:
     values = condition.values
-    return {
-        "feature": condition.name,
-        "low": condition.low,
-        "high": condition.high,
-        "ranges": several or None,
-        "values": None if values is None else [None if value is None else str(value) for value in values],
-        "missing": condition.missing,
-        "text": text,
-    }
+    return None if values is None else [None if value is None else str(value) for value in values]
+
+
+_PARTS: dict[str, Callable[[Condition], Any]] = {
+    "feature": lambda condition: condition.name,
+    "low": lambda condition: condition.low,
+    "high": lambda condition: condition.high,
+    "ranges": lambda condition: [{"low": low, "high": high} for low, high in condition.ranges] or None,
+    "values": _values,
+    "missing": lambda condition: condition.missing,
+}

@@ -25,6 +25,8 @@ from treeproof.space.constraints import Constraint
 from treeproof.space.domains import Cells, Clause, Domain
 from treeproof.space.features import Feature, NumericFeature, ValueFeature
 
+_MOST_CONDITIONS = 2**16  # that are kept of single cells: some megabytes
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CellEnds:
@@ -95,6 +97,8 @@ class Space:
         """Return the condition that a feature's value is in one cell."""
         known = self._conditions.get((f, cell))
         if known is None:
+            if len(self._conditions) >= _MOST_CONDITIONS:
+                self._conditions.clear()
             known = self._conditions[f, cell] = self.features[f].condition(range(cell, cell + 1))
         return known
 

@@ -68,6 +68,7 @@ def test_many_numbers_at_once_are_as_short_as_one_by_one(floats):
     usual = (rng.normal(size=5000) * 10.0 ** rng.integers(-6, 9, 5000)).astype(floats.dtype)
     powers = 2.0 ** np.arange(-149, 128).astype(floats.dtype)
     values = np.concatenate([any_bits[np.isfinite(any_bits)], usual, powers, -powers, [0, np.nan]]).astype(floats.dtype)
+    assert floats.texts(values) == [floats.shortest(value) for value in values.tolist()]
     for value, short in zip(values.tolist(), floats.all_short(values), strict=True):
         if math.isnan(value):
             assert id(short) == id(math.nan)  # so that tuples with it are equal
