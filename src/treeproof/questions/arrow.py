@@ -211,7 +211,7 @@ class _CellConditions:
             if len(self._place) > _MOST_CELLS:
                 self._forget()
             new = [code for code in codes.tolist() if code not in self._place]
-            if new:
+            if new or not self._parts:
                 conditions = [
                     space.features[code >> 32].condition(range(c := code & (2**32 - 1), c + 1)) for code in new
                 ]
