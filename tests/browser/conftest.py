@@ -110,7 +110,14 @@ def odd_url(odd):
 
 
 @pytest.fixture
-def visit(browser):
+def served():
+    """Serve a session for one test, and until its pages are closed: a page complains if its server goes first."""
+    with contextlib.ExitStack() as servers:
+        yield lambda session: servers.enter_context(serving(session))
+
+
+@pytest.fixture
+def visit(browser, served):
     """Open pages of the workbench. None may complain, or ask anybody else."""
     contexts, wrong = [], []
 

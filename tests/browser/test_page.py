@@ -13,7 +13,7 @@ import pytest
 
 import treeproof as tp
 
-from .conftest import LONG, serving
+from .conftest import LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -315,7 +315,7 @@ def test_everything_can_be_taken_away(visit, iris_url, flowers, tmp_path):
 
 
 @pytest.fixture
-def slow_url(flowers):
+def slow_url(served, flowers):
     """A server whose list of all reasons waits until the test is over."""
     from treeproof.workbench.session import Session
 
@@ -328,9 +328,8 @@ def slow_url(flowers):
             over.wait(20)
         return session.ask(what, args, progress)
 
-    with serving(SimpleNamespace(ask=ask)) as url:
-        yield url
-        over.set()
+    yield served(SimpleNamespace(ask=ask))
+    over.set()
 
 
 def test_a_long_question_shows_what_it_has_and_can_be_cancelled(visit, slow_url):
@@ -367,7 +366,7 @@ def test_errors_are_sentences_on_the_page(visit, iris_url):
     assert page.locator(".panel [role=alert]").count() == 0
 
 
-def test_where_nothing_was_checked_nothing_is_claimed(visit, flowers):
+def test_where_nothing_was_checked_nothing_is_claimed(visit, served, flowers):
     """An error, or a question that is cancelled, must not leave the verdict of what was held before."""
     from treeproof.workbench.session import Session
 
@@ -379,18 +378,17 @@ def test_where_nothing_was_checked_nothing_is_claimed(visit, flowers):
             raise tp.InputError(f"This {what} must fail.")
         return session.ask(what, args, progress)
 
-    with serving(SimpleNamespace(ask=ask)) as url:
-        page = visit(f"{url}#row={ROW}")
-        heading(page, "force the answer")
-        page.get_by_role("button", name=re.compile("^Held: ")).first.click()
-        heading(page, "What you hold has not been checked.")
-        page.wait_for_selector("[role=alert]:has-text('This hold must fail.')")
-        assert page.locator("header .chip").inner_text() == "Open"
-        page.get_by_role("button", name="Find the reason").click()
-        heading(page, "force the answer")
-        page.get_by_label("How far may the other values move?").press("Home")
-        heading(page, "No reason is known for these values.")
-        page.wait_for_selector("[role=alert]:has-text('This why must fail.')")
+    page = visit(f"{served(SimpleNamespace(ask=ask))}#row={ROW}")
+    heading(page, "force the answer")
+    page.get_by_role("button", name=re.compile("^Held: ")).first.click()
+    heading(page, "What you hold has not been checked.")
+    page.wait_for_selector("[role=alert]:has-text('This hold must fail.')")
+    assert page.locator("header .chip").inner_text() == "Open"
+    page.get_by_role("button", name="Find the reason").click()
+    heading(page, "force the answer")
+    page.get_by_label("How far may the other values move?").press("Home")
+    heading(page, "No reason is known for these values.")
+    page.wait_for_selector("[role=alert]:has-text('This why must fail.')")
 
 
 def test_hostile_and_hard_features_are_text_and_fit(visit, odd_url, odd):
