@@ -64,7 +64,7 @@ def label_table(explainer: tp.Explainer) -> np.ndarray:
 
 
 @given(seeds)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_finding_agrees_with_enumeration(seed):
     explainer, rows, protected = random_case(seed)
     space, forest = explainer.space, explainer.forest

@@ -79,7 +79,7 @@ def said(result: Any) -> Any:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, len(OPTIONS) - 1))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 def test_a_batch_gives_what_each_row_gets_alone(seed, which):
     rng = np.random.default_rng(seed)
     explainer, options = random_explainer(rng), OPTIONS[which]
@@ -98,7 +98,7 @@ def test_a_batch_gives_what_each_row_gets_alone(seed, which):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_score_is_the_sum_that_decided(seed):
     rng = np.random.default_rng(seed)
     explainer = random_explainer(rng)

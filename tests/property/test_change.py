@@ -72,21 +72,21 @@ def within_limits(case: Case, change: tp.Contrastive) -> None:
 
 
 @given(seeds, votes)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_change_within_limits_is_minimal_and_the_closest_or_impossible(seed, vote):
     case = random_case(seed, vote, limited=True)
     check(case, case.explainer.contrastive(case.row, **case.options))
 
 
 @given(seeds, votes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_change_without_limits_is_minimal_and_the_closest_or_impossible(seed, vote):
     case = random_case(seed, vote, limited=False)
     check(case, case.explainer.contrastive(case.row, **case.options))
 
 
 @given(seeds, votes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_target_is_reached_within_limits_or_proved_out_of_reach(seed, vote):
     case = random_case(seed, vote, limited=True)
     own = case.explainer.forest.predict([case.row])[0]
@@ -96,7 +96,7 @@ def test_a_target_is_reached_within_limits_or_proved_out_of_reach(seed, vote):
 
 @example(7, 4)  # never ended: a known core named a feature that could not change, and was not fixed by the question
 @given(seeds, st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_several_changes_are_minimal_closest_different_and_share_little(seed, n):
     case = random_case(seed, "majority", limited=bool(seed % 2))
     result = case.explainer.contrastives(case.row, n, **case.options)

@@ -55,7 +55,7 @@ def sufficient(explainer: tp.Explainer, row, features, rules=None) -> bool:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["majority", "mean"]), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_explanations_are_about_the_inputs_that_keep_the_rules(seed, vote, tabulate):
     explainer, row = random_case(seed, vote, tabulate=tabulate)
     why = explainer.abductive(row)

@@ -44,7 +44,7 @@ def random_case(seed: int, vote: str) -> tuple[tp.Explainer, list]:
 
 
 @given(seeds, votes)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_an_abductive_explanation_is_sufficient_and_no_feature_can_be_dropped(seed, vote):
     explainer, row = random_case(seed, vote)
     why = explainer.abductive(row)
@@ -56,7 +56,7 @@ def test_an_abductive_explanation_is_sufficient_and_no_feature_can_be_dropped(se
 
 
 @given(seeds, votes)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_contrastive_explanation_has_a_witness_and_no_feature_can_be_left_out(seed, vote):
     explainer, row = random_case(seed, vote)
     change = explainer.contrastive(row)
@@ -73,7 +73,7 @@ def test_a_contrastive_explanation_has_a_witness_and_no_feature_can_be_left_out(
 
 
 @given(seeds, votes)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_a_target_is_reached_by_a_minimal_change_or_proved_unreachable(seed, vote):
     explainer, row = random_case(seed, vote)
     cells = discretise(explainer.space)
@@ -94,7 +94,7 @@ def test_a_target_is_reached_by_a_minimal_change_or_proved_unreachable(seed, vot
 
 
 @given(seeds, votes)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_enumeration_is_complete_without_repeats_and_the_two_kinds_are_dual(seed, vote):
     explainer, row = random_case(seed, vote)
     n = explainer.space.n_features
@@ -148,7 +148,7 @@ def test_what_is_claimed_holds_for_the_source_models_own_predict(model):
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_numbers_within_the_printed_rule_keep_the_prediction(seed):
     explainer, row = random_case(seed, "majority")
     why = explainer.abductive(row)

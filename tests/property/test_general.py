@@ -72,7 +72,7 @@ def cells(explainer: tp.Explainer, row: list) -> tuple[int, ...]:
 
 
 @given(seeds, votes)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_box_around_the_row_covers_more_and_nothing_can_be_added(seed, vote):
     world, row, rows = small_case(seed, vote)
     explainer = world.case.explainer
@@ -122,7 +122,7 @@ class Tiring:
 
 
 @given(seeds)
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_at_a_deadline_the_rule_is_right_and_the_bound_holds(seed):
     world, row, rows = small_case(seed, "majority")
     explainer = world.case.explainer

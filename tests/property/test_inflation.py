@@ -35,7 +35,7 @@ votes = st.sampled_from(["majority", "mean"])
 
 
 @given(seeds, votes)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_a_widened_rule_forces_the_label_and_nothing_can_be_added(seed, vote):
     case = random_case(seed, vote, limited=False)
     why = case.explainer.abductive(case.row, inflate=True)
@@ -210,7 +210,7 @@ def test_results_say_what_was_proved_and_serialise():
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_coverage_counts_the_rows_that_satisfy_the_rule(seed):
     case = random_case(seed, "majority", limited=False)
     world = World(case)

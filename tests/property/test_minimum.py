@@ -34,7 +34,7 @@ def total(explainer: tp.Explainer, costs: dict, features) -> Fraction:
 
 
 @given(seeds, votes)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_no_set_is_smaller_than_the_minimum(seed, vote):
     explainer, row = random_case(seed, vote)
     axps, cxps = families(explainer, row)
@@ -54,7 +54,7 @@ def test_no_set_is_smaller_than_the_minimum(seed, vote):
 
 
 @given(seeds, votes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_no_set_is_cheaper_than_the_minimum(seed, vote):
     explainer, row = random_case(seed, vote)
     costs = random_costs(seed, explainer)
@@ -112,7 +112,7 @@ def test_every_oracle_finds_the_same_sets(vote):
 
 
 @given(seeds, votes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_more_tries_give_minimal_sets_that_are_no_longer(seed, vote):
     explainer, row = random_case(seed, vote)
     axps, _ = families(explainer, row)

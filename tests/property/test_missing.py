@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(seeds)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_cells_tell_everything_that_the_forest_sees(seed):
     rng = np.random.default_rng(seed)
     forest = random_forest(
@@ -58,7 +58,7 @@ def forest_row(forest: tp.Forest, row: np.ndarray) -> list:
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_conditions_are_true_of_exactly_the_values_of_their_cells(seed):
     world = random_world(seed)
     rng = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ def check(explainer, row, result) -> None:
 
 
 @given(seeds, votes)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_features_are_necessary_relevant_or_irrelevant(seed, vote):
     explainer, row = random_case(seed, vote)
     result = explainer.relevance(row)
@@ -63,7 +63,7 @@ def test_at_a_deadline_what_is_said_is_true():
 
 
 @given(seeds, votes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_attribution_counts_every_explanation(seed, vote):
     explainer, row = random_case(seed, vote)
     axps, cxps = families(explainer, row)

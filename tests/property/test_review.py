@@ -202,7 +202,7 @@ def opinion(review: tp.Review):
 
 
 @given(seeds)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_rule_is_right_or_has_a_counterexample_and_its_redundant_conditions_are_known(seed):
     case = Case(seed)
     rule = case.rule()
@@ -252,7 +252,7 @@ def test_a_rule_is_right_or_has_a_counterexample_and_its_redundant_conditions_ar
 
 
 @given(seeds)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_repair_holds_is_about_the_row_and_is_minimal(seed):
     case = Case(seed)
     rule = case.rule()
@@ -283,7 +283,7 @@ def test_a_repair_holds_is_about_the_row_and_is_minimal(seed):
 
 
 @given(seeds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_list_of_features_is_judged_as_by_holds_and_repaired_by_an_explanation(seed):
     case = Case(seed)
     features = [name for name in case.names if case.rng.random() < 0.5]

@@ -23,7 +23,7 @@ MEASURE = {
 
 @pytest.mark.parametrize("norm", MEASURE)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["majority", "mean"]), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_radius_is_the_distance_of_the_nearest_flip(norm, seed, vote, aimed):
     case = random_case(seed, vote, limited=False)
     forest = case.explainer.forest

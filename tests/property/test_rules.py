@@ -24,7 +24,7 @@ def drawn_rows(world: World, seed: int) -> np.ndarray:
 
 
 @given(seeds, st.sampled_from(["majority", "mean"]), st.integers(1, 3), st.sampled_from([None, 1, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_rule_holds_for_all_inputs_and_counts_are_right(seed, vote, at_most, conditions):
     world = World(random_case(seed, vote, limited=False))
     chosen = drawn_rows(world, seed)

@@ -15,7 +15,7 @@ from treeproof.model.rows import as_row, as_rows
 from treeproof.query.cells import discretise
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=30, deadline=None)
 
 
 def row_of(world: World) -> list:

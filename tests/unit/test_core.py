@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 CORE = Path(__file__).parents[2] / "core"
-N_CASES = 4_000
+N_CASES = 2_000
 
 
 def compiler() -> str | None:
