@@ -490,6 +490,8 @@ std::optional<bool> next_hitting_set(HittingSets& sets, int most, double seconds
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of treeproof: exact search over boxes of cells.";
+  // At exit, others may still hold our objects: joblib those of a worker process that was killed.
+  nb::set_leak_warnings(false);
   nb::exception<TooDeepError>(module, "TooDeepError", PyExc_ValueError);
   nb::class_<Cancel>(module, "Cancel",
                      R"(Set in one thread, it ends the questions of others: see `treeproof.cancelling`.
