@@ -26,7 +26,7 @@ from treeproof.cli.output import check_writable
 from treeproof.cli.rows import add_rows, chosen_rows
 from treeproof.cli.table import STANDARD_INPUT, Table
 from treeproof.cli.terminal import complain, say, shows_progress
-from treeproof.errors import InputError
+from treeproof.errors import InputError, UnsupportedModelError
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Column
 from treeproof.proof.certificate import fingerprint, model_text
@@ -152,7 +152,10 @@ def _is_in_file(args: argparse.Namespace, explainer: Explainer) -> bool:
     """Return whether the model file, read without options, is exactly what is explained."""
     if args.within is not None:
         return False
-    text = model_text(args.model, args.trust)
+    try:
+        text = model_text(args.model, args.trust)
+    except UnsupportedModelError:  # without the table, it does not know how its categories are called
+        return False
     return checker.fingerprint(text) == fingerprint(explainer.forest)
 
 

@@ -63,8 +63,8 @@ MOST_UNNAMED = 100_000  # columns: each costs time and memory, and a few bytes m
 
 
 def takes(model: Any) -> bool:
-    """Return whether the model is one of XGBoost's, without importing XGBoost."""
-    return any(
+    """Return whether the model is one of XGBoost's, or what its file says, without importing XGBoost."""
+    return isinstance(model, Learner) or any(
         base.__module__.startswith("xgboost.") and base.__name__ in ("XGBModel", "Booster")
         for base in type(model).__mro__
     )
@@ -75,9 +75,11 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
 
     `data` are rows as the model takes them. Where the model does not know how categories are called, they do.
     """
+    refuse_any_vote(vote)
+    if isinstance(model, Learner):
+        return _of_file(model, data)
     import xgboost
 
-    refuse_any_vote(vote)
     learner = _named(_fitted(model), data)
     blank = _blank(learner)
     start, link = _intercept(blank, learner), _Transform(blank, learner.n_columns)
@@ -110,6 +112,8 @@ def load(model: Any, vote: Vote | None, data: Any = None) -> Forest:
 
 def needs_data(model: Any) -> tuple[str, ...]:
     """Return the names of all columns if names of categories must come from data, see `_named`; else nothing."""
+    if isinstance(model, Learner):
+        return tuple(model.names)
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     if "c" not in (booster.feature_types or ()):  # the usual case, without a look at the trees
         return ()
@@ -117,34 +121,43 @@ def needs_data(model: Any) -> tuple[str, ...]:
     return tuple(learner.names) if learner.cut else ()
 
 
-def from_json(document: Any) -> Forest:
+def from_json(document: Any) -> Forest | Learner:
     """Return the forest of a model that XGBoost saved as JSON; its classes are 0, 1, ... .
 
-    XGBoost is not needed. ForestFormatError or UnsupportedModelError names what is wrong with any other document.
+    Where names of categories must come from data, it is what `load` takes with them. XGBoost is not needed.
+    ForestFormatError or UnsupportedModelError names what is wrong with any other document.
     """
     try:
         learner = _read(document)
-        learner = replace(learner, trees=[{**tree} for tree in learner.trees])  # the document stays as it is
         if learner.objective in _OF_SUMS:
             raise UnsupportedModelError(
                 "A file's objective must predict sums of leaf values, or classes. Got "
                 f"{learner.objective!r}, which predicts a function of them; load the model with XGBoost, and pass it."
             )
-        return _forest(_named(learner, None), _start(learner), _sigmoid)
+        return learner if learner.cut else _of_file(learner, None)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, ForestFormatError | UnsupportedModelError):
             raise
         raise ForestFormatError(f"The XGBoost model is damaged: {type(error).__name__}: {error}.") from error
 
 
+def _of_file(learner: Learner, data: Any) -> Forest:
+    learner = replace(_named(learner, data), trees=[{**tree} for tree in learner.trees])  # the document stays as it is
+    return _forest(learner, _start(learner), _sigmoid)
+
+
 def kinds(model: Any) -> dict[int, Literal["integer", "binary"]]:
     """Return the columns that were whole numbers, or truth values, in the training frame."""
+    if isinstance(model, Learner):
+        return {}  # its columns have them
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     return {j: _WHOLE[kind] for j, kind in enumerate(booster.feature_types or ()) if kind in _WHOLE}
 
 
 def probability(model: Any) -> Callable[[float], float] | None:
     """Return the function from the sum to the probability of the second class."""
+    if isinstance(model, Learner):
+        return None
     learner = _fitted(model)
     if learner.objective != _TWO_CLASSES:
         return None
@@ -154,6 +167,8 @@ def probability(model: Any) -> Callable[[float], float] | None:
 
 def link(model: Any) -> Function | None:
     """Return the function from sums to what a regressor predicts; None if that is the sum."""
+    if isinstance(model, Learner):
+        return None
     import xgboost
 
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
@@ -164,7 +179,7 @@ def link(model: Any) -> Function | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Learner:
+class Learner:
     """What a saved model says about itself, as far as predictions depend on it."""
 
     document: Any
@@ -190,7 +205,7 @@ class _Learner:
         return bool(self.labels)
 
 
-def _fitted(model: Any) -> _Learner:
+def _fitted(model: Any) -> Learner:
     """Return what a fitted model says about itself, with the trees that it predicts with."""
     import xgboost
 
@@ -234,7 +249,7 @@ def _model(document: Any) -> Any:
     return (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
 
 
-def _read(document: Any) -> _Learner:
+def _read(document: Any) -> Learner:
     """Return what a document says; refuse what cannot be followed."""
     learner = document["learner"]
     booster, objective, parameters = (
@@ -285,7 +300,7 @@ def _read(document: Any) -> _Learner:
         raise ForestFormatError(f"Each of {n_sums} classes must have trees. Only {len(of_classes)} have some.")
     categorical = frozenset(j for j, kind in enumerate(types) if kind == "c")
     labels, cut = _labels(model.get("cats") or {}, categorical, n_columns)
-    return _Learner(
+    return Learner(
         document,
         objective,
         n_columns,
@@ -330,7 +345,7 @@ def _labels(
     return found, cut
 
 
-def _named(learner: _Learner, data: Any) -> _Learner:
+def _named(learner: Learner, data: Any) -> Learner:
     """Return a learner whose labels are whole, by `data` if necessary.
 
     The texts of a column are stored as one, with the places where they end. For frames of pandas, XGBoost 3 counts
@@ -343,8 +358,8 @@ def _named(learner: _Learner, data: Any) -> _Learner:
     if data is None:
         raise UnsupportedModelError(
             f"The categories of the columns {called} must be known; XGBoost cuts off texts with letters beyond ASCII, "
-            f"as in {learner.labels[next(iter(learner.cut))][-1]!r}. Pass the model, and rows as it was trained on: "
-            "Explainer(model, data=X)."
+            f"as in {learner.labels[next(iter(learner.cut))][-1]!r}. Pass rows as it was trained on: "
+            "Explainer(model, data=X), or a table on the command line."
         )
     columns = [Column(name) for name in learner.names]
     labels = dict(learner.labels)
@@ -366,7 +381,7 @@ def _stored(texts: Sequence[str], length: Callable[[str], int]) -> tuple[list[in
 
 
 def _forest(
-    learner: _Learner, start: tuple[float, ...], link: Function, classifier: bool = False, *, rebase: bool = False
+    learner: Learner, start: tuple[float, ...], link: Function, classifier: bool = False, *, rebase: bool = False
 ) -> Forest:
     tree, columns = _trees(learner, start if rebase else None)
     if learner.objective in _REGRESSION or (learner.objective == _RAW and not classifier):
@@ -386,7 +401,7 @@ def _forest(
     return assemble([tree], classes=labels, columns=columns, importances=importances, vote="sum", sums=sums)
 
 
-def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
+def _trees(learner: Learner, start: tuple[float, ...] | None) -> tuple[Tree, list[Column]]:
     """Return all trees, and the columns that they read; with `start`, trees of DART as estimators weigh them."""
     trees = learner.trees
     require_trees(trees)
@@ -428,7 +443,7 @@ def _trees(learner: _Learner, start: tuple[float, ...] | None) -> tuple[Tree, li
 
 
 def _categories(
-    learner: _Learner,
+    learner: Learner,
     sizes: npt.NDArray[Any],
     inner: npt.NDArray[Any],
     feature: npt.NDArray[Any],
@@ -486,7 +501,7 @@ def _categories(
     return columns, found
 
 
-def _numeric(learner: _Learner, j: int) -> Column:
+def _numeric(learner: Learner, j: int) -> Column:
     return Column(learner.names[j], missing="expected", integer=j in learner.whole)
 
 
@@ -551,7 +566,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _blank(learner: _Learner) -> Any:
+def _blank(learner: Learner) -> Any:
     """Return a booster that differs from the model in its trees only: each is one leaf, worth 0."""
     import xgboost
 
@@ -575,7 +590,7 @@ def _blank(learner: _Learner) -> Any:
     return xgboost.Booster({"nthread": 1}, model_file=bytearray(text.encode()))
 
 
-def _intercept(blank: Any, learner: _Learner) -> tuple[float, ...]:
+def _intercept(blank: Any, learner: Learner) -> tuple[float, ...]:
     """Return what each sum starts from, as XGBoost itself computes it."""
     row = _anything(blank, 1, learner.n_columns)
     return tuple(np.ravel(blank.predict(row, output_margin=True)).astype(float).tolist())
@@ -603,7 +618,7 @@ def _anything(blank: Any, n_rows: int, n_columns: int) -> Any:
     return xgboost.DMatrix(empty, feature_names=blank.feature_names, feature_types=blank.feature_types, nthread=1)
 
 
-def _start(learner: _Learner) -> tuple[float, ...]:
+def _start(learner: Learner) -> tuple[float, ...]:
     """Return what each sum starts from, in the same arithmetic: a probability is turned into a sum."""
     with np.errstate(over="ignore"):
         given = [np.float32(float(part)) for part in learner.base_score.removeprefix("[").removesuffix("]").split(",")]
@@ -636,7 +651,7 @@ def _sigmoid(totals: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return one / (np.array(powers, dtype=np.float32) + one)
 
 
-def _labels_of(predicted: Any, learner: _Learner) -> Any:
+def _labels_of(predicted: Any, learner: Learner) -> Any:
     """Return the labels that a Booster's predictions stand for: labels as numbers, or probabilities."""
     if learner.objective == "multi:softmax":
         return predicted.astype(int)

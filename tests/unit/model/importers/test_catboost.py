@@ -286,6 +286,8 @@ def test_the_command_line_reads_the_names_of_categories_from_the_table(tmp_path,
     found = json.loads(capsys.readouterr().out)
     why = tp.Explainer(model, data=codes).abductive(codes.iloc[4])
     assert (found["label"], found["features"]) == (why.label, list(why.features))
+    page = str(tmp_path / "report.html")
+    assert main(["report", str(tmp_path / "model.cbm"), str(tmp_path / "data.csv"), "--row", "4", "--out", page]) == 0
 
 
 class TestFiles:

@@ -18,6 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 import treeproof as tp
 from importing import agrees, as_array, as_categories, as_frame, proofs_hold, refused, sums_agree
 from treeproof import _core
+from treeproof.cli import main
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import load_model
 from treeproof.model.floats import FLOAT32
@@ -534,6 +535,31 @@ def test_categories_beyond_ascii_are_called_as_in_the_data(names, tmp_path):
     else:
         with pytest.raises(InputError, match="must have the categories of the training data, in the same order"):
             tp.Explainer(model, data=texts)
-    model.save_model(tmp_path / "model.json")
-    with pytest.raises(UnsupportedModelError, match="XGBoost cuts off texts"):
-        tp.load_model(tmp_path / "model.json")
+    for file in (tmp_path / "model.json", tmp_path / "model.ubj"):
+        model.save_model(file)
+        saved = tp.load_model(file)
+        refused(saved, UnsupportedModelError, "XGBoost cuts off texts .* a table on the command line")
+        with pytest.raises(InputError, match="must have the categories of the training data"):
+            tp.Explainer(saved, data=X.assign(place=pd.Categorical.from_codes(place.codes, names[::-1])))
+        assert tp.Explainer(saved, data=X).abductive(row).conditions == why.conditions
+
+
+def test_the_command_line_reads_names_beyond_ascii_from_the_table(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"place": rng.choice(["Bern", "Genève", "Zürich"], 300), "a": rng.random(300)})
+    named = X.astype({"place": "category"})
+    model = xgb.XGBClassifier(**SMALL, enable_categorical=True).fit(named, (X["place"] == "Zürich") ^ (X["a"] > 0.5))
+    path, table = str(tmp_path / "model.json"), tmp_path / "data.csv"
+    model.save_model(path)
+    X.to_csv(table, index=False)
+    assert main(["explain", path, str(table), "--row", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    why = tp.Explainer(model, data=named).abductive(named.iloc[4])
+    assert (found["label"], found["features"]) == (why.label, list(why.features))
+    assert main(["report", path, str(table), "--row", "4", "--out", str(tmp_path / "report.html"), "--quiet"]) == 0
+    assert "Zürich" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    X[X["place"] != "Bern"].to_csv(table, index=False)
+    assert main(["explain", path, str(table), "--row", "4"]) == 2
+    assert "must have the categories of the training data" in capsys.readouterr().err
+    assert main(["ask", "extremes", path]) == 2
+    assert "Pass a CSV file after the model" in capsys.readouterr().err
