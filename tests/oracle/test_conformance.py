@@ -61,15 +61,15 @@ def verified(forest: CellForest) -> Oracle:
 
 # With the number of random forests that an oracle is tried on here; `make campaign` tries it on many more.
 ORACLES: dict[str, tuple[Factory, int]] = {
-    "brute": (BruteOracle, 50),
-    "native": (lambda forest: NativeOracle(forest, tabulate=False), 300),
-    "native-table": (NativeOracle, 120),
-    "plain": (PlainOracle, 150),
-    "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 150),
-    "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 100),
-    "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 80),
-    "smt": (SmtOracle, 50),
-    "verified": (verified, 40),
+    "brute": (BruteOracle, 30),
+    "native": (lambda forest: NativeOracle(forest, tabulate=False), 180),
+    "native-table": (NativeOracle, 70),
+    "plain": (PlainOracle, 90),
+    "sat-compact": (lambda forest: SatOracle(forest, preset="compact"), 90),
+    "sat-paper": (lambda forest: SatOracle(forest, preset="paper"), 60),
+    "sat-paper-pairwise": (lambda forest: SatOracle(forest, preset="paper", votes="pairwise"), 45),
+    "smt": (SmtOracle, 30),
+    "verified": (verified, 30),
 }
 MEAN = {"brute", "native", "native-table", "plain", "smt", "verified"}
 CASES = [(name, "majority") for name in ORACLES] + [(name, vote) for vote in ("mean", "sum") for name in sorted(MEAN)]
@@ -286,8 +286,9 @@ def test_deletion_at_many_points_is_that_at_each(name, vote):
         found = oracle.delete_many(np.array(points, dtype=np.int32).reshape(-1, forest.n_features), order, None)
         assert found.labels.tolist() == [forest.label(point) for point in points]
         assert found.minimal.tolist() == [1] * len(points)
+        brute = BruteOracle(forest)
         for i, point in enumerate(points):
-            cache = Cache(forest, BruteOracle(forest), point, Stays(forest.label(point)))
+            cache = Cache(forest, brute, point, Stays(forest.label(point)))
             expected = abductive(cache, order)
             assert set(np.flatnonzero(found.kept[i])) == expected.features
             used = [forest.clauses[c] for c in np.flatnonzero(found.clauses[i])]
@@ -313,8 +314,9 @@ def test_the_dual_of_deletion_is_that_of_single_questions(name, vote):
         order = rng.permutation(forest.n_features).tolist()
         everything = frozenset(range(forest.n_features))
         others = [label for label in range(forest.n_classes) if label != forest.label(point)]
+        brute = BruteOracle(forest)
         for claim in (Stays(forest.label(point)), *map(Never, others)):
-            cache = Cache(forest, BruteOracle(forest), point, claim)
+            cache = Cache(forest, brute, point, claim)
             witness = cache.ask(frozenset())
             if not isinstance(witness, Refuted):
                 continue
