@@ -336,7 +336,7 @@ class Plan:
     rows.
     """
 
-    orders: Callable[[Instance], Orders]
+    orders: Callable[[Instance, float | None], Orders]
     costs: FeatureCosts | None = None
     inflate: Inflate = False
     order: list[int] | None = None
@@ -366,8 +366,8 @@ def make_plan(
 
     of_all = None if isinstance(order, str) and order == "row" else context.order(order, preferred, None)
 
-    def orders(instance: Instance) -> Orders:
-        first = of_all or context.order(order, preferred, instance)
+    def orders(instance: Instance, deadline: float | None) -> Orders:
+        first = of_all or context.order(order, preferred, instance, deadline)
         yield first
         n_others = len(first) - len(context.units.touched(preferred))
         yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
@@ -491,7 +491,7 @@ def _search(context: Context, instance: Instance, plan: Plan, timeout: float | N
     start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout, cancel)
     cheapest = bound = None
-    orders = plan.orders(instance)
+    orders = plan.orders(instance, cache.deadline)
     first = next(orders)
     if plan.costs is None:
         found = shortest_abductive(cache, first, orders)
