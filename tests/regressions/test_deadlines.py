@@ -15,6 +15,7 @@ from treeproof.query.oracle import Alteration, Refuted
 from treeproof.query.tally import Tally
 from treeproof.questions import most_general as most_general_module
 from treeproof.questions import moves as moves_module
+from treeproof.questions import rules as rules_module
 from treeproof.questions.moves import Moves
 
 COLUMNS = ["a", "b"]
@@ -168,6 +169,16 @@ def test_an_order_for_the_row_that_the_deadline_cut_short_is_by_importance(expla
     assert explainer.holds(row, late.features)
     assert explainer.contrastives(row, order="row", timeout=0).status == "sound"
     assert explainer.abductive(row, order="row", at_most=1, timeout=0).certificate().check().around
+
+
+def test_after_the_deadline_no_rules_are_searched(explainer, monkeypatch):
+    monkeypatch.setattr(rules_module, "cover", lambda *_, **__: pytest.fail("searched"))
+    found = explainer.rules([[30.5, 30.5], [3.5, 3.5]], timeout=0)
+    assert found.status == "sound"
+    assert found.rules == ()
+    assert found.uncovered == (0, 1)
+    assert [(label, each.covered, each.total) for label, each in found.by_label] == [("no", 0, 1), ("yes", 0, 1)]
+    assert "Timed out" in str(found)
 
 
 def test_the_rule_of_most_rows_leaves_time_to_read_the_rows(explainer, monkeypatch):

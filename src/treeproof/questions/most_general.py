@@ -144,7 +144,7 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
     as_known = is_known and (known.widest or expired(deadline))
     widened = known if as_known else widen(cache, found.domains, ordering)
     domains, space = widened.domains, context.space
-    features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
+    features = tuple(f for f, n in enumerate(context.cells.n_cells) if len(domains[f]) < n)
     covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))
     return MostGeneral(
         features=features,

@@ -93,6 +93,12 @@ class Space:
         """Importance of each feature, the sum over its columns."""
         return np.array([self.forest.importances[list(feature.columns)].sum() for feature in self.features])
 
+    def condition_in(self, f: int, domain: Domain) -> Condition:
+        """Return the condition that a feature's value is in a domain."""
+        if isinstance(domain, range) and len(domain) == 1:
+            return self.condition_at(f, domain[0])
+        return self.features[f].condition(domain)
+
     def condition_at(self, f: int, cell: int) -> Condition:
         """Return the condition that a feature's value is in one cell."""
         known = self._conditions.get((f, cell))
