@@ -38,8 +38,8 @@ void find_leaves(const Forest& forest, const Outline& outline, const std::vector
   }
 }
 
-Outliner::Outliner(const Forest& forest)
-    : forest_(forest), n_words_(static_cast<std::size_t>(forest.n_features) / 64 + 1) {
+Outliner::Outliner(const Forest& forest, std::size_t poll_interval)
+    : forest_(forest), poll_interval_(poll_interval), n_words_(static_cast<std::size_t>(forest.n_features) / 64 + 1) {
   gates_.assign(forest.gate_node.size() / 64 + 1, 0);
   place_.resize(forest.gate_node.size());
   above_.assign(forest.n_features, -1);
@@ -47,7 +47,7 @@ Outliner::Outliner(const Forest& forest)
   path_.resize(static_cast<std::size_t>(forest.depth));
 }
 
-void Outliner::follow(Outline& outline, const Box& box) {
+bool Outliner::follow(Outline& outline, const Box& box, const std::function<bool()>* must_stop) {
   const std::size_t n_trees = forest_.roots.size();
   const bool first = outline.trees.empty();
   ++outline.now;
@@ -62,7 +62,7 @@ void Outliner::follow(Outline& outline, const Box& box) {
     if (!forest_.leaf_class.empty()) outline.votes.resize(2 * n_trees);
   } else {
     const int since_last = find_changes(outline.box, box, last_changes_);
-    if (since_last == 0) return;
+    if (since_last == 0) return true;
     if (since_last < find_changes(outline.base, box, changes_)) {
       changes_ = last_changes_;
       outline.base = outline.box;
@@ -74,23 +74,32 @@ void Outliner::follow(Outline& outline, const Box& box) {
   const auto holds = [&](std::size_t state, const std::vector<Word>& changes) {
     return !meets(&outline.decided[state * n_words_], changes) && !meets(&outline.open[state * n_words_], changes);
   };
+  Patience patience(must_stop, poll_interval_);
   for (std::size_t t = 0; t < n_trees; ++t) {
     std::size_t state = 2 * t;
+    bool is_known = false;
     if (!first) {
       const std::size_t base = outline.base_state[t], last = outline.state[t];
       state = holds(base, changes_) ? base : base ^ 1;
       if (state == last && (state == base || holds(last, last_changes_))) continue;
-      if (state != base) walk_state(outline, t, state);
-    } else {
+      is_known = state == base;
+    }
+    if (!is_known) {
       walk_state(outline, t, state);
+      if (patience.ends(outline.own[state].forks.size())) {
+        outline.trees.clear();
+        return false;
+      }
     }
     outline.state[t] = state;
     outline.changed[t] = outline.now;
     outline.trees[t] = {&outline.own[state], outline.roots[state], &outline.open[state * n_words_]};
   }
-  if (!first) return;
-  outline.base = box;
-  outline.base_state = outline.state;
+  if (first) {
+    outline.base = box;
+    outline.base_state = outline.state;
+  }
+  return true;
 }
 
 void Outliner::walk_state(Outline& outline, std::size_t t, std::size_t state) {
@@ -121,22 +130,26 @@ void Outliner::mark(const Outline& outline, const std::vector<std::uint8_t>& res
   }
 }
 
-void Outliner::follow(Outline& outline, const Box& box, const Outline& around,
-                      const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
+bool Outliner::follow(Outline& outline, const Box& box, const Outline& around,
+                      const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used,
+                      const std::function<bool()>* must_stop) {
   outline.trees = around.trees;
   const bool differs = find_changes(around.box, box, changes_) > 0;
   outline.box = box;
-  if (!differs) return;
+  if (!differs) return true;
   box_ = box;
   whole_ = &outline.box;
   outline.own.resize(outline.trees.size());
+  Patience patience(must_stop, poll_interval_);
   for (std::size_t t = 0; t < outline.trees.size(); ++t) {
     Outline::Tree& tree = outline.trees[t];
     if (tree.root < 0 || !meets(tree.features, changes_)) continue;
     tree.root = walk(OfOutline{tree.growth->forks.data()}, tree.root, outline.own[t],
                      [&](std::int32_t f) { used[f] |= restricted[f]; });
     tree.growth = &outline.own[t];
+    if (patience.ends(tree.growth->forks.size())) return false;
   }
+  return true;
 }
 
 // Walked with a stack of its own: trees may be deeper than a thread's stack allows.

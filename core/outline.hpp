@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "box.hpp"
@@ -67,20 +68,44 @@ struct Outline {
 void find_leaves(const Forest& forest, const Outline& outline, const std::vector<Cell>& point,
                  std::vector<std::int32_t>& leaves);
 
+// Asks whether a long job must stop, once in very many nodes: whoever counts how often it is asked, as a measure of
+// effort, counts the same for all but the largest forests.
+class Patience {
+ public:
+  static constexpr std::size_t kInterval = 1U << 16;  // nodes: a few milliseconds
+  explicit Patience(const std::function<bool()>* must_stop, std::size_t interval = kInterval)
+      : must_stop_(must_stop), interval_(interval) {}
+
+  // Whether to stop, before so many nodes more.
+  bool ends(std::size_t n_nodes) {
+    unasked_ += n_nodes;
+    if (must_stop_ == nullptr || unasked_ < interval_) return false;
+    unasked_ = 0;
+    return (*must_stop_)();
+  }
+
+ private:
+  const std::function<bool()>* const must_stop_;
+  const std::size_t interval_;
+  std::size_t unasked_ = 0;
+};
+
 // Makes outlines; keeps its buffers.
 class Outliner {
  public:
-  explicit Outliner(const Forest& forest);
+  explicit Outliner(const Forest& forest, std::size_t poll_interval = Patience::kInterval);
 
-  // That of a query's box, made from what it was before.
-  void follow(Outline& outline, const Box& box);
+  // That of a query's box, made from what it was before. False if it must stop; then the outline has no trees, and the
+  // next one is made from nothing.
+  bool follow(Outline& outline, const Box& box, const std::function<bool()>* must_stop = nullptr);
 
   // Mark in `used` the features of `restricted` that decided a split of it.
   void mark(const Outline& outline, const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) const;
 
-  // That of a box within another; likewise with the features that decided a split now.
-  void follow(Outline& outline, const Box& box, const Outline& around, const std::vector<std::uint8_t>& restricted,
-              std::vector<std::uint8_t>& used);
+  // That of a box within another; likewise with the features that decided a split now. False if it must stop; then the
+  // outline is of no use.
+  bool follow(Outline& outline, const Box& box, const Outline& around, const std::vector<std::uint8_t>& restricted,
+              std::vector<std::uint8_t>& used, const std::function<bool()>* must_stop = nullptr);
 
  private:
   // A split whose sides are being walked, and what the box was there.
@@ -106,6 +131,7 @@ class Outliner {
   void walk_state(Outline& outline, std::size_t t, std::size_t state);
 
   const Forest& forest_;
+  const std::size_t poll_interval_;
   const std::size_t n_words_;  // of a set of features
   std::vector<Word> changes_, last_changes_;  // features whose cells differ from the base or the box around; the last
   const Box* whole_ = nullptr;  // the box at hand

@@ -34,7 +34,7 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
   Contest& known = contest(pair);
   out.offset = known.offset;
   out.offset_inexact = known.offset_inexact;
-  std::size_t unasked = 0;
+  Patience patience(must_stop, poll_interval_);
   for (std::size_t i = 0; i < known.trees.size(); ++i) {
     const Outline::Tree& tree = outline.trees[known.trees[i]];
     if (tree.root < 0) {
@@ -44,14 +44,7 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
       out.offset_inexact = out.offset_inexact || last.inexact;
       continue;
     }
-    unasked += tree.growth->forks.size();
-    if (must_stop != nullptr && unasked >= poll_interval_) {
-      unasked = 0;
-      if ((*must_stop)()) {
-        std::fill(marked_.begin(), marked_.end(), 0);
-        return false;
-      }
-    }
+    if (patience.ends(tree.growth->forks.size())) return stop();
     const std::int32_t grown = grow(tree);
     if (grown < 0) {
       out.offset += out.constants[~grown];
@@ -60,8 +53,14 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
       out.roots.push_back(grown);
     }
   }
+  if (patience.ends(out.nodes.size())) return stop();
   number_slots();
-  return true;
+  return !patience.ends(out.nodes.size());
+}
+
+bool ResidualBuilder::stop() {
+  std::fill(marked_.begin(), marked_.end(), 0);
+  return false;
 }
 
 ResidualBuilder::Contest& ResidualBuilder::contest(Pair pair) {
@@ -165,19 +164,20 @@ void ResidualBuilder::number_slots() {
   out.slot_cut.clear();
   out.features.clear();
   out.slot_begin.clear();
-  int f = -1;
+  std::int32_t f = -1;
+  std::size_t end = 0;  // of its splits; the nodes that make them lie far apart in memory, so that none is looked at
   for (std::size_t w = 0; w < marked_.size(); ++w) {
     for (Word rest = marked_[w]; rest != 0; rest &= rest - 1) {
       const std::size_t split = w * 64 + static_cast<std::size_t>(std::countr_zero(rest));
-      const std::int32_t node = node_of_[split];
-      if (forest_.nodes[node].feature != f) {
-        f = forest_.nodes[node].feature;
+      if (split >= end) {
+        do end = forest_.split_begin[static_cast<std::size_t>(++f) + 1];
+        while (split >= end);
         out.features.push_back(f);
         out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
       }
       slot_of_[split] = static_cast<std::int32_t>(out.slot_node.size());
-      out.slot_node.push_back(node);
-      out.slot_cut.push_back(forest_.nodes[node].cut);
+      out.slot_node.push_back(node_of_[split]);
+      out.slot_cut.push_back(static_cast<std::int32_t>(split - forest_.split_begin[static_cast<std::size_t>(f)]));
     }
     marked_[w] = 0;
   }

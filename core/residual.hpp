@@ -78,11 +78,9 @@ struct Residual {
 // Builds residual forests; keeps its buffers between builds.
 class ResidualBuilder {
  public:
-  static constexpr std::size_t kPollInterval = 1U << 18;  // nodes: some milliseconds
-  explicit ResidualBuilder(const Forest& forest, std::size_t poll_interval = kPollInterval);
+  explicit ResidualBuilder(const Forest& forest, std::size_t poll_interval = Patience::kInterval);
 
-  // False if it must stop, and then the residual is of no use. That is asked only once in very many nodes: whoever
-  // counts how often it is asked, as a measure of effort, counts the same for all but the largest forests.
+  // False if it must stop, and then the residual is of no use.
   bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr);
 
  private:
@@ -107,6 +105,7 @@ class ResidualBuilder {
   void keep_gate(const Outline::Gate& gate);
   void keep_gates(const std::vector<Outline::Gate>& gates, std::int32_t first, std::int32_t begin);
   void number_slots();
+  bool stop();
 
   const Forest& forest_;
   const std::size_t poll_interval_;

@@ -68,7 +68,10 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   const bool moved = claim.kind == ClaimKind::stays && recorder == nullptr && moves_witness(box);
   last_box_ = box;
   if (moved) return std::move(outcome_);
-  outliner_.follow(outline_, box);
+  if (!outliner_.follow(outline_, box, &must_stop)) {
+    outcome_.status = Status::stopped;
+    return std::move(outcome_);
+  }
   outliner_.mark(outline_, restricted_, outcome_.used);
   if (claim.kind == ClaimKind::stays) {
     const std::vector<int> rivals = possible_rivals(claim.label, recorder != nullptr);
@@ -207,8 +210,11 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
 bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen,
                            bool& closed) {
   Level& level = this->level(depth);
-  outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
-                   outcome_.used);
+  if (!outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
+                        outcome_.used, must_stop_)) {
+    outcome_.status = Status::stopped;
+    return false;
+  }
   const auto build = [&](Pair pair) {
     if (!builder_.build(level.residual, level.outline, pair, must_stop_)) {
       outcome_.status = Status::stopped;
@@ -269,7 +275,9 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
-      lagrangian.save(prices(pair));  // the next query of one who asks for a short search only is much like it
+      // The next query of one who asks for a short search only is much like it; in the largest forests it takes too
+      // long.
+      if (level.residual.gate_slot.size() < Patience::kInterval) lagrangian.save(prices(pair));
       outcome_.status = Status::stopped;
       return false;
     }

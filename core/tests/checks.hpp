@@ -26,7 +26,7 @@ inline std::uint64_t seed_of_case = 0;
 
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
-                scaled_values = 0, outliers = 0, outlines = 0, residuals = 0;
+                scaled_values = 0, outliers = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
@@ -48,6 +48,7 @@ inline struct Counts {
         {"boxes", boxes},
         {"scaled values", scaled_values},
         {"outlines of queries", outlines},
+        {"outlines that had to stop", outlines_stopped},
         {"trees put back as they were", trees_put_back},
         {"scales that cut values off", outliers},
         {"residual forests", residuals},
@@ -252,6 +253,7 @@ void regression_target_beyond_all_scores(std::int64_t one);
 
 // test_outline.cpp
 void check_outline(const Case& c, const Outline& outline, const Box& box, const std::vector<std::size_t>& inside);
+void check_stopped_outline(const Case& c, const Box& box, const std::vector<std::size_t>& inside);
 
 // test_residual.cpp
 struct Walk;

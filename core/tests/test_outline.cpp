@@ -68,4 +68,26 @@ void check_outline(const Case& c, const Outline& outline, const Box& box, const 
   ++counts.outlines;
 }
 
+// An outline that had to stop, after another box, is made anew.
+void check_stopped_outline(const Case& c, const Box& box, const std::vector<std::size_t>& inside) {
+  Outliner outliner(c.forest, 1);
+  Outline outline, inner;
+  int polls = 0;
+  const std::function<bool()> second = [&] { return ++polls == 2; };
+  CHECK(outliner.follow(outline, Box::full(c.forest)), "nobody told it to stop");
+  const bool followed = outliner.follow(outline, box, &second);
+  CHECK(followed == (polls < 2) && followed == !outline.trees.empty(), "it stops when it is told to");
+  CHECK(outliner.follow(outline, box), "nobody told it to stop");
+  check_outline(c, outline, box, inside);
+  CHECK(outliner.follow(outline, Box::full(c.forest)), "nobody told it to stop");
+  const Flags restricted(box.low.size(), 1);
+  Flags used(box.low.size(), 0);
+  polls = 0;
+  const bool narrowed = outliner.follow(inner, box, outline, restricted, used, &second);
+  CHECK(narrowed == (polls < 2), "within another it stops, too");
+  CHECK(outliner.follow(inner, box, outline, restricted, used), "nobody told it to stop");
+  check_outline(c, inner, box, inside);
+  counts.outlines_stopped += !followed && !narrowed;
+}
+
 }  // namespace treeproof::testing

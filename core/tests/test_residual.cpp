@@ -118,13 +118,18 @@ Residual residual_of(const Case& c, const Box& box, Pair pair) {
 void check_stopped(const Case& c, const Outline& outline, Pair pair, const Residual& expected) {
   ResidualBuilder builder(c.forest, 1);
   Residual residual;
-  int polls = 0;
-  const std::function<bool()> second = [&] { return ++polls == 2; };
   int undecided = 0;  // of the trees that matter to the pair
   for (std::size_t t = 0; t < outline.trees.size(); ++t)
     undecided += outline.trees[t].root >= 0 && c.forest.contested(t, pair);
-  const bool built = builder.build(residual, outline, pair, &second);
-  CHECK(built == (undecided < 2), "it stops when it is told to");
+  // It asks before each of them, before it numbers what they have in common, and afterwards.
+  const int most = undecided + 2 * !expected.nodes.empty();
+  for (const int last : {1, 2, std::max(most, 1), most + 1}) {
+    int polls = 0;
+    const std::function<bool()> must_stop = [&] { return ++polls == last; };
+    const bool built = builder.build(residual, outline, pair, &must_stop);
+    CHECK(built == (most < last), "it stops when it is told to");
+    CHECK(polls == std::min(last, most), "and asks once for each part");
+  }
   CHECK(builder.build(residual, outline, pair), "nobody told it to stop");
   CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
   CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
@@ -142,6 +147,7 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
   workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
   workshop.outliner.mark(workshop.outline, restricted, used);
   check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
+  check_stopped_outline(c, box_of(c, contest.allowed), c.inside(contest.allowed));
   for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
     counts.trees_put_back += workshop.outline.now > 1 && workshop.outline.changed[t] == workshop.outline.now &&
                              workshop.outline.state[t] == workshop.outline.base_state[t];

@@ -316,11 +316,8 @@ class Model:
             known = {"trees", "start", "divisor", "weight", "numbers"}
             require(set(given) == known and given["numbers"] in UNIT, "A member has unknown fields.")
             (first, last), numbers = _ints(given["trees"], 0, 2**31, "Trees"), given["numbers"]
-            start, divisor, weight = (
-                [_number(v) for v in given["start"]],
-                _number(given["divisor"]),
-                _number(given["weight"]),
-            )
+            start, divisor = [_number(v) for v in given["start"]], _number(given["divisor"])
+            weight = _number(given["weight"])
             nested = first < last <= n_trees and UNIT[numbers] <= UNIT[self.adds]
             inner: list[Part] = []
             while outer and outer[-1].first >= first:
@@ -662,8 +659,7 @@ class Feature:
         value = row[self.columns[0]]
         if math.isnan(value):
             require(self.missing is not None, f"{self.name} is missing, which is not in the space.")
-            assert self.missing is not None
-            return self.missing
+            return self.gap
         inside = self.lowest <= value <= self.uppers[-1] and (not self.whole or value == math.floor(value))
         require(inside, f"{self.name} has the value {value}, which is not in the space.")
         place = bisect_left(self.uppers, value)
@@ -753,9 +749,8 @@ class Space:
                 uppers = [*sorted(cut for cut in at if low <= cut < high), high]
                 if f in missing:
                     model.value(column, None)
-                    require(
-                        type(missing[f]) is int and 0 <= missing[f] <= len(uppers), "A cell must be the missing one."
-                    )
+                    known = type(missing[f]) is int and 0 <= missing[f] <= len(uppers)
+                    require(known, "A cell must be the missing one.")
                 features.append(Feature(name, columns, uppers, low, f in whole, missing.get(f), numbers=model.numbers))
                 continue
             require(not any(f in keyed for keyed in (bounds, missing, cuts, whole)), f"{name} has values, not numbers.")
@@ -796,9 +791,12 @@ class Space:
             for column, value in _keyed(given, n, "column").items():
                 row[column] = self.model.value(column, value)
         at = [feature.cell(row) for feature in self.features]
-        kept = all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
-        require(kept, f"{what} violates a constraint between features.")
+        require(self.allows(at), f"{what} violates a constraint between features.")
         return row, at
+
+    def allows(self, at: Sequence[int]) -> bool:
+        """Return whether a point satisfies the constraints between features."""
+        return all(any(cells >> at[f] & 1 for f, cells in clause) for clause in self.clauses)
 
 
 def _runs(given: Any, below: int, what: str) -> int:
@@ -927,6 +925,12 @@ def check(
         raise CheckError(_unreadable("certificate", error)) from error
 
 
+def require_models(certificate: dict[str, Any], model: Model, other: Model | None = None) -> None:
+    """Require that a certificate is about this model, or about these two."""
+    right = (certificate["model"], certificate.get("other")) == (model.fingerprint, other and other.fingerprint)
+    require(right, "The certificate is about another model: the fingerprints differ.")
+
+
 def require_version(certificate: dict[str, Any]) -> None:
     """Require the format that this checker knows."""
     known = certificate.get("format") == "treeproof-certificate"
@@ -946,8 +950,7 @@ class Claim:
         require(type(claim) is str and claim in CLAIM_KEYS, f"Unknown claim {claim!r}.")
         keys = KEYS | CLAIM_KEYS[claim] | ({"around", "groups"} & set(certificate))
         require(set(certificate) == keys, f"Unknown or missing fields: {sorted(set(certificate) ^ keys)}.")
-        same = certificate["model"] == model.fingerprint
-        require(same, "The certificate is about another model: the fingerprints differ.")
+        require_models(certificate, model)
         self.given, self.model, self.budget, self.leaves = certificate, model, budget, 0
         self.space = Space(model, certificate["space"], budget)
         self.features = self.space.features
@@ -1302,9 +1305,7 @@ class Pair:
         self.pair = certificate["pair"]
         keys = self.keys if other else self.keys | {"columns"}
         require(set(self.pair) == keys, "A pair has unknown or missing fields.")
-        require(certificate["model"] == model.fingerprint, "The certificate is about another model.")
-        same = certificate.get("other") == (other and other.fingerprint)
-        require(same, "The certificate is about two models, and the second is another one.")
+        require_models(certificate, model, other)
         self.model, self.other, self.two, self.budget = model, other or model, other is not None, budget
         require(None not in (self.model.error, self.other.error), "The model's sums must not overflow.")
         self.differ = [] if other else _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
@@ -1536,9 +1537,10 @@ class ScorePair(Pair):
     """
 
     keys = frozenset({"class", "direction", "cut"})
+    label = 0  # of the pair's model, if no cut is reached
 
     def read(self) -> None:
-        """Read the class, the direction and the cut below which the only sum stays."""
+        """Read the class, the direction and the cut below which the only sum stays: at `most` that is the change."""
         self.k = _index(self.pair["class"], len(self.model.start), "The class of a score")
         self.direction = self.pair["direction"]
         known = self.direction is None or (type(self.direction) is int and self.direction in (1, -1))
@@ -1549,18 +1551,18 @@ class ScorePair(Pair):
         require(math.isfinite(cut), "The bound of a pair must be finite.")
         self.labels, self.cuts, self.start = ["below", "reached"], [cut], [0.0]
         self.sums = [Sum({self.k: -sign}, {self.k: sign})]
+        self.most, self.divisor = Fraction(cut) + (self.model.error or 0), self.model.score_divisor
 
     def check(self) -> tuple[Claim, OfPairs]:
-        """Check that no pair of inputs reaches the cut."""
-        claim, reason, rounding = self.proved(0, None)
+        """Check that no pair of inputs, or no input of two models, reaches a cut."""
+        claim, reason, rounding = self.proved(self.label, None)
         # Trees none of which turns against the direction are added without turning against it in floats, too.
         never = self.direction is not None and all(node.values[0] <= 0 for nodes in self.trees for node in nodes)
-        assert self.cuts is not None
-        most = (Fraction(self.cuts[0]) + rounding + (self.model.error or 0)) / self.model.score_divisor
-        return claim, OfPairs(reason.kept, self.differ, self.k, self.direction, None if never else most)
+        below = None if never else (self.most + rounding) / self.divisor
+        return claim, OfPairs(reason.kept, self.differ, self.k, self.direction, below)
 
 
-class ScoreGap(Pair):
+class ScoreGap(ScorePair):
     """The claim that the scores that two models give an input differ by less than a number.
 
     The score is what a model adds up for one class, in exact arithmetic, and divides. Each is multiplied by the divisor
@@ -1568,6 +1570,7 @@ class ScoreGap(Pair):
     """
 
     keys = frozenset({"classes", "cuts"})
+    label = 1
 
     def read(self) -> None:
         """Read the classes, and the two cuts between which the only sum stays."""
@@ -1586,14 +1589,8 @@ class ScoreGap(Pair):
         self.divisor, self.k = divisors[0] * self.times[0], one
         self.labels, self.sums = ["less", "between", "more"], [Sum({one: -self.times[0]}, {two: self.times[1]})]
         self.start = [float(other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0])]
-
-    def check(self) -> tuple[Claim, OfPairs]:
-        """Check that no input reaches one of the cuts."""
-        claim, reason, rounding = self.proved(1, None)
-        own = (self.model.error or 0) * self.times[0] + (self.other.error or 0) * self.times[1]
-        assert self.cuts is not None
-        most = (Fraction(max(map(abs, self.cuts))) + rounding + own) / self.divisor
-        return claim, OfPairs(reason.kept, [], self.k, below=most)
+        own = (model.error or 0) * self.times[0] + (other.error or 0) * self.times[1]
+        self.most = Fraction(max(map(abs, self.cuts))) + own
 
 
 class LabelPair(Pair):
@@ -1672,8 +1669,7 @@ def check_identical(certificate: dict[str, Any], model: Model, other: Model) -> 
     """Check that two models have the same trees, and add them up in the same way."""
     known = set(certificate) == {"format", "version", "model", "other", "claim"} and certificate["claim"] == "identical"
     require(known, "Unknown claim about two models.")
-    right = (certificate["model"], certificate["other"]) == (model.fingerprint, other.fingerprint)
-    require(right, "The certificate is about other models.")
+    require_models(certificate, model, other)
     one, two = sides_of(model, other, [])
     same = len(model.trees) == len(other.trees)
     same = same and all(one.shape(a) == two.shape(b) for a, b in zip(model.trees, other.trees, strict=True))
@@ -1883,14 +1879,12 @@ class Proof:
         """Return the labels of all points of a box that satisfy the constraints."""
         key = tuple(box)
         if key not in self._listed:
-            n, clauses = math.prod(map(int.bit_count, box)), self.space.clauses
+            n = math.prod(map(int.bit_count, box))
             require(n <= MOST_POINTS, "A box has too many points to be listed.")
-            self.budget.spend(n * (self.model.path + sum(map(len, clauses))))
-            points = itertools.product(*map(_bits, box))
-            allowed = (at for at in points if all(any(cells >> at[f] & 1 for f, cells in one) for one in clauses))
-            self._listed[key] = {
-                self.model.decide([self._leaf(root, at) for root in self.model.roots]) for at in allowed
-            }
+            self.budget.spend(n * (self.model.path + sum(map(len, self.space.clauses))))
+            points = filter(self.space.allows, itertools.product(*map(_bits, box)))
+            leaves = ([self._leaf(root, at) for root in self.model.roots] for at in points)
+            self._listed[key] = set(map(self.model.decide, leaves))
         return self._listed[key]
 
     def _leaf(self, node: int, at: tuple[int, ...]) -> list[float]:
@@ -2180,10 +2174,7 @@ def row_text(row: list[str]) -> str:
 
 def values(space: Space, row: list[float]) -> list[str]:
     """Return the features' values in a row, with their names."""
-    single = [len(feature.columns) == 1 for feature in space.features]
-    return [
-        f"{f.name} = {show(f, row)}" if one else show(f, row) for f, one in zip(space.features, single, strict=True)
-    ]
+    return [f"{f.name} = " * (len(f.columns) == 1) + show(f, row) for f in space.features]
 
 
 def show(feature: Feature, row: list[float]) -> str:
@@ -2213,13 +2204,12 @@ def condition(feature: Feature, cells: int) -> str:
         elif i + 1 == len(feature.uppers) or not numbers >> i + 1 & 1:  # the last of the cells from `first` on
             # Closed, in the model's numbers: x > 0.5 would be false of 0.5000000001, which float32 reads as 0.5.
             low = _after(feature, feature.uppers[first - 1]) if first else feature.lowest
-            ends = [low > -most or first > 0, upper < most or i + 1 < len(feature.uppers)]
-            words = {
-                (False, False): f"{feature.name} is any number",
-                (True, False): f"{feature.name} >= {number(feature, low)}",
-            }
-            least = f"{number(feature, low)} <= " if ends[0] else ""
-            parts.append(words.get((ends[0], ends[1]), f"{least}{feature.name} <= {number(feature, upper)}"))
+            begins, ends = low > -most or first > 0, upper < most or i + 1 < len(feature.uppers)
+            if ends:
+                least = f"{number(feature, low)} <= " * begins
+                parts.append(f"{least}{feature.name} <= {number(feature, upper)}")
+            else:
+                parts.append(f"{feature.name} >= {number(feature, low)}" if begins else f"{feature.name} is any number")
     missing = feature.missing is not None and cells >> feature.missing & 1
     return " or ".join([*parts, f"{feature.name} is missing"] if missing else parts)
 

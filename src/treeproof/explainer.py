@@ -26,7 +26,7 @@ from treeproof.oracles import make_oracle, options_of
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
 from treeproof.query.cells import discretise
-from treeproof.query.context import Context, Instance, Order, check_timeout, form_of, seconds_after
+from treeproof.query.context import Context, Instance, Order, check_timeout, deadline_after, form_of, seconds_after
 from treeproof.query.oracle import Cancel
 from treeproof.query.units import Group, Units, read_groups
 from treeproof.questions import (
@@ -645,7 +645,8 @@ class Explainer:
                 scale=scale,
                 usual=self._spreads,
             )
-            ordering = context.order(order, preferred, moves.instance)
+            deadline = deadline_after(seconds_after(timeout, start))
+            ordering = context.order(order, preferred, moves.instance, deadline)
             left = seconds_after(timeout, start)
             return contrastive.find_change(context, moves, target, ordering, distance, left, costs, cancel)
 
@@ -695,7 +696,7 @@ class Explainer:
         >>> [change.feature_names for change in tp.Explainer(forest).contrastives(patient)]
         [('chest-pain',), ('blocked-arteries',)]
         """
-        context = self._context
+        start, context = time.monotonic(), self._context
         instance = context.instance(x, make_ball(context, within, scale, self._spreads))
         moves = make_moves(
             context,
@@ -706,8 +707,9 @@ class Explainer:
             scale=scale,
             usual=self._spreads,
         )
-        ordering = context.order(order, prefer, instance)
-        return contrastive.find_changes(context, moves, target, n, ordering, distance, timeout)
+        ordering = context.order(order, prefer, instance, deadline_after(seconds_after(timeout, start)))
+        left = seconds_after(timeout, start)
+        return contrastive.find_changes(context, moves, target, n, ordering, distance, left)
 
     @counted("explaining")
     def robustness(
@@ -796,7 +798,7 @@ class Explainer:
         """
         context = self._context
         instance = context.instance(x, self._ball(within, scale))
-        ordering = context.order(order, (), instance)
+        ordering = context.order(order, (), instance, deadline_after(timeout))
         return enumerate_all(context, instance, kind, target, limit, timeout, ordering)
 
     @counted("explaining")

@@ -10,10 +10,12 @@ import pytest
 import treeproof as tp
 from treeproof.model.decision import Sums
 from treeproof.query.cache import Cache
+from treeproof.query.gains import largest_gains
 from treeproof.query.oracle import Alteration, Refuted
 from treeproof.query.tally import Tally
 from treeproof.questions import most_general as most_general_module
 from treeproof.questions import moves as moves_module
+from treeproof.questions import rules as rules_module
 from treeproof.questions.moves import Moves
 
 COLUMNS = ["a", "b"]
@@ -152,6 +154,53 @@ def test_of_a_change_that_the_deadline_cut_short_few_features_are_left(monkeypat
     assert found.status == "sound"
     assert found.features == (250, 251)
     assert forest.predict([found.witness])[0] == found.witness_label == "yes"
+
+
+def test_an_order_for_the_row_that_the_deadline_cut_short_is_by_importance(explainer):
+    # All nodes were looked at, however late it was.
+    context, row = explainer._context, [3.5, 3.5]
+    instance = context.instance(row)
+    with pytest.raises(TimeoutError):
+        largest_gains(context.cells, instance.point, instance.label, deadline=0.0)
+    assert context.order("row", [], instance, deadline=0.0) == context.order("importance", [])
+    assert context.order("row", ["a"], instance, deadline=0.0) == context.order("importance", ["a"])
+    late = explainer.abductive(row, order="row", timeout=0)
+    assert late.status == "sound"
+    assert explainer.holds(row, late.features)
+    assert explainer.contrastives(row, order="row", timeout=0).status == "sound"
+    assert explainer.abductive(row, order="row", at_most=1, timeout=0).certificate().check().around
+
+
+def test_after_the_deadline_no_rules_are_searched(explainer, monkeypatch):
+    monkeypatch.setattr(rules_module, "cover", lambda *_, **__: pytest.fail("searched"))
+    found = explainer.rules([[30.5, 30.5], [3.5, 3.5]], timeout=0)
+    assert found.status == "sound"
+    assert found.rules == ()
+    assert found.uncovered == (0, 1)
+    assert [(label, each.covered, each.total) for label, each in found.by_label] == [("no", 0, 1), ("yes", 0, 1)]
+    assert "Timed out" in str(found)
+
+
+def test_the_rule_of_most_rows_leaves_time_to_read_the_rows(explainer, monkeypatch):
+    # It was widened until the deadline, so that rows were always read after it.
+    deadlines = []
+    known = most_general_module.widen_values
+    monkeypatch.setattr(
+        most_general_module,
+        "widen_values",
+        lambda cache, *rest: deadlines.append(cache.deadline) or known(cache, *rest),
+    )
+    start = time.monotonic()
+    found = explainer.most_general([30, 30], [[i, i] for i in range(40)], timeout=60)
+    assert found.status == "optimal"
+    assert start + 25 < deadlines[0] < start + 35
+
+
+@pytest.mark.parametrize("timeout", [0, None])
+def test_what_is_not_widened_in_time_stays_as_it_is(explainer, timeout):
+    found = explainer.abductive([30, 30], inflate=True, timeout=timeout)
+    assert found.widest is (timeout is None)
+    assert ("no range can be extended" in found.certificate().check().text) is found.widest
 
 
 @pytest.mark.parametrize(("value", "certain"), [(2.0, True), (1.0, False)])

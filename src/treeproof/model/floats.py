@@ -159,8 +159,9 @@ def rounded_up_to(ends: npt.NDArray[Any], floats: Floats) -> npt.NDArray[np.floa
 
 def as_float(value: Fraction) -> float:
     """Return the nearest float, which is infinite beyond the largest finite one."""
+    numerator, denominator = value.as_integer_ratio()  # several times as fast as float(value)
     try:
-        return float(value)
+        return numerator / denominator
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 

@@ -184,19 +184,24 @@ class Context:
         named = {those[0]: name for name, those in self.units.groups.items()}
         return tuple(named.get(unit, self.space.names[unit]) for unit in units)
 
-    def order(self, order: Order, prefer: Iterable[str | int], instance: Instance | None = None) -> list[int]:
+    def order(
+        self,
+        order: Order,
+        prefer: Iterable[str | int],
+        instance: Instance | None = None,
+        deadline: float | None = None,
+    ) -> list[int]:
         """Return the features, or units, in the order in which they are tried for removal: preferred ones last.
 
-        A group is as important as its features together. The order ``"row"`` needs the instance.
+        A group is as important as its features together. The order ``"row"`` needs the instance; if the deadline comes
+        before it is known, it is by importance.
         """
         require_one_of("order", order, ("importance", "row", "index"))
         if order == "importance":
             ordering = self._by_importance
         elif order == "row":
             assert instance is not None, "this order depends on the row"
-            gains = largest_gains(self.cells, instance.point, instance.label)
-            members = self.units.members
-            ordering = sorted(self._by_importance, key=lambda unit: max(gains[f] for f in members[unit]))
+            ordering = self._by_gain(instance, deadline)
         else:
             ordering = sorted(self.units.everything)
         last = list(dict.fromkeys(self.units.of[f] for f in self.features(prefer)))
@@ -210,6 +215,14 @@ class Context:
             return np.argsort(self.space.importances, kind="stable").tolist()
         members, importances = self.units.members, self.space.importances.tolist()
         return sorted(members, key=lambda unit: math.fsum(importances[f] for f in members[unit]))
+
+    def _by_gain(self, instance: Instance, deadline: float | None) -> list[int]:
+        try:
+            gains = largest_gains(self.cells, instance.point, instance.label, deadline)
+        except TimeoutError:
+            return self._by_importance
+        members = self.units.members
+        return sorted(self._by_importance, key=lambda unit: max(gains[f] for f in members[unit]))
 
     def statistics(self, cache: Cache, start: float) -> Statistics:
         """Return what was asked since `start`, a time of ``time.perf_counter()``."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from treeproof.model.columns import LEAF
 from treeproof.query.cells import CellForest
+from treeproof.query.oracle import expired
 from treeproof.space.domains import Cells
 
 
@@ -64,11 +65,11 @@ def gaining_regions(
     return found if len(found) <= most else None
 
 
-def largest_gains(forest: CellForest, point: Cells, label: int) -> list[int]:
+def largest_gains(forest: CellForest, point: Cells, label: int, deadline: float | None = None) -> list[int]:
     """Return, per feature, the most that another of its cells adds to a rival's score less the label's.
 
     All other features stay at the point; constraints between features are not looked at. A feature without another cell
-    has the least integer.
+    has the least integer. TimeoutError at the deadline.
     """
     feature, cut, left, right = forest.source_views
     starts = np.concatenate([[0], np.cumsum(forest.n_cells)[:-1]]).tolist()
@@ -97,6 +98,8 @@ def largest_gains(forest: CellForest, point: Cells, label: int) -> list[int]:
             cells &= ~(((1 << length) - 1) << low)
 
     for root, home in zip(forest.source.roots.tolist(), forest.leaves(point), strict=True):
+        if expired(deadline):
+            raise TimeoutError
         following: dict[int, int] = {}  # the cells of a feature that are still on the point's path
         node = root
         while (f := feature[node]) != LEAF:
@@ -109,11 +112,15 @@ def largest_gains(forest: CellForest, point: Cells, label: int) -> list[int]:
 
     change = forest.scores[leaves] - forest.scores[own]
     change -= change[:, label].copy()[:, None]
-    steps = np.zeros((sum(forest.n_cells) + 1, forest.n_classes), dtype=np.int64)
-    np.add.at(steps, begins, change)
-    np.subtract.at(steps, ends, change)
-    gains = np.cumsum(steps[:-1], axis=0)
+    # Gains change where a stretch, a feature or its own cell begins or ends: of the cells between, one is looked at.
+    home_cells = np.array(starts) + np.array(point)
+    places = np.unique(np.concatenate([begins, ends, starts, home_cells, home_cells + 1]).astype(np.int64))
+    steps = np.zeros((len(places), forest.n_classes), dtype=np.int64)
+    np.add.at(steps, np.searchsorted(places, begins), change)
+    np.subtract.at(steps, np.searchsorted(places, ends), change)
+    gains = np.cumsum(steps, axis=0)
     least = np.iinfo(np.int64).min
     gains[:, label] = least
-    gains[np.array(starts) + np.array(point)] = least  # no change
-    return np.maximum.reduceat(gains.max(axis=1), starts).tolist()
+    gains[np.searchsorted(places, home_cells)] = least  # no change
+    gains[places == sum(forest.n_cells)] = least  # behind the last cell
+    return np.maximum.reduceat(gains.max(axis=1), np.searchsorted(places, starts)).tolist()

@@ -229,11 +229,12 @@ def _binary_places(values: FloatArray) -> int:
 
 def totals(forest: SumForest, point: Sequence[int]) -> list[int]:
     """Return the sums at a point, by a walk through all trees."""
+    # Views, which Python walks faster than arrays.
+    feature, cut, left, right = forest.feature.data, forest.cut.data, forest.left.data, forest.right.data
     leaves = []
     for node in forest.roots.tolist():
-        while (f := int(forest.feature[node])) != LEAF:
-            left = sends_left(forest, f, int(forest.cut[node]), point[f])
-            node = int((forest.left if left else forest.right)[node])
+        while (f := feature[node]) != LEAF:
+            node = (left if sends_left(forest, f, cut[node], point[f]) else right)[node]
         leaves.append(node)
     return [int(n) for n in forest.numbers[leaves].sum(axis=0)] if leaves else [0] * forest.numbers.shape[1]
 

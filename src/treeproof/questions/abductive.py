@@ -336,7 +336,7 @@ class Plan:
     rows.
     """
 
-    orders: Callable[[Instance], Orders]
+    orders: Callable[[Instance, float | None], Orders]
     costs: FeatureCosts | None = None
     inflate: Inflate = False
     order: list[int] | None = None
@@ -366,8 +366,8 @@ def make_plan(
 
     of_all = None if isinstance(order, str) and order == "row" else context.order(order, preferred, None)
 
-    def orders(instance: Instance) -> Orders:
-        first = of_all or context.order(order, preferred, instance)
+    def orders(instance: Instance, deadline: float | None) -> Orders:
+        first = of_all or context.order(order, preferred, instance, deadline)
         yield first
         n_others = len(first) - len(context.units.touched(preferred))
         yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
@@ -491,7 +491,7 @@ def _search(context: Context, instance: Instance, plan: Plan, timeout: float | N
     start = time.perf_counter()
     cache = context.cache(instance, Stays(instance.label), timeout, cancel)
     cheapest = bound = None
-    orders = plan.orders(instance)
+    orders = plan.orders(instance, cache.deadline)
     first = next(orders)
     if plan.costs is None:
         found = shortest_abductive(cache, first, orders)
@@ -536,19 +536,19 @@ def make_abductive(
     widen: Callable[[float | None], Abductive] | None = None,
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
-    space, clauses = context.space, found.clauses
+    space, clauses, n_cells = context.space, found.clauses, context.cells.n_cells
     features = context.units.sorted(context.units.features(found.features))
     if context.units.groups:  # a feature that has one value says nothing; without groups it would not be there
-        features = tuple(f for f in features if space.features[f].n_cells > 1)
+        features = tuple(f for f in features if n_cells[f] > 1)
     if widened is None:
         rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
     else:
         domains, clauses = widened.domains, clauses | widened.clauses
         # A feature that takes all cells could have been dropped, so this is for groups and sets that are not minimal.
-        features = tuple(f for f in features if len(domains[f]) < space.features[f].n_cells)
+        features = tuple(f for f in features if len(domains[f]) < n_cells[f])
         rule = tuple(space.features[f].condition(domains[f], instance.row) for f in features)
     ball, free, kept = instance.ball, instance.free or (), set(features)
-    others = [f for f, domain in enumerate(free) if f not in kept and len(domain) < space.features[f].n_cells]
+    others = [f for f, domain in enumerate(free) if f not in kept and len(domain) < n_cells[f]]
     return Abductive(
         features=features,
         feature_names=context.unit_names(sorted(context.units.touched(features))),
@@ -565,7 +565,7 @@ def make_abductive(
         within=None if ball is None else ball.radius,
         open=ball is not None and ball.open,
         scale=None if ball is None else ball.measure,
-        others=tuple(space.features[f].condition(free[f]) for f in others),
+        others=tuple(space.condition_in(f, free[f]) for f in others),
         groups=context.groups,
         _nearby=None if ball is None else Nearby(ball, space.names),
         _certify=partial(_certify, context, instance, target, features, found.status, widened, cheapest),

@@ -138,7 +138,7 @@ def _reach_far(
     cancel: Cancel | None,
 ) -> Abductive:
     search = _Search(context, instance, budget.scales, timeout, cancel)
-    ordering = context.order(order, (), instance)
+    ordering = context.order(order, (), instance, search.cache.deadline)
     best: list[Reach] = []
     proved: bool | None = None
     try:
@@ -173,7 +173,7 @@ def make_profile(
 ) -> Profile:
     """Return for each number of features the radius that is proved, up to the budget or the whole reason."""
     search = _Search(context, instance, budget.scales, timeout)
-    ordering = context.order(order, (), instance)
+    ordering = context.order(order, (), instance, search.cache.deadline)
     best: list[Reach] = []  # of ever larger reach, with ever more features
     complete = True
 

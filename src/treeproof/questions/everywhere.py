@@ -144,11 +144,12 @@ class Everywhere:
         like = row if own else self._zero
         # Only where the model reads a number that is written otherwise.
         given = {c: v for c, v in (exactly or {}).items() if float(floats.shortest(float(row[c]))) != v}
-        text, zeros, is_zero = [], _zeros(space).texts, (row == 0).tolist()
+        text, zeros, is_zero = [], _zeros(space), (row == 0).tolist()
         for f in tested:
-            (column, *_), feature = space.features[f].columns, space.features[f]
-            known = zeros[f] if is_zero[column] and column not in given else None
+            column = zeros.columns[f]
+            known = zeros.texts[f] if is_zero[column] and column not in given else None
             if known is None:
+                feature = space.features[f]
                 shown = FLOAT64.shortest(given[column]) if column in given else feature.show_briefly(row, like)
                 known = equals(space.names[f], shown)
             text.append(known)
@@ -266,10 +267,14 @@ def float_above(value: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Zeros:
-    """Of each feature: the cell of 0, and that it is 0 as text; None where 0 cannot occur, or is not written so."""
+    """Of each feature: the cell of 0, and that it is 0 as text; None where 0 cannot occur, or is not written so.
+
+    Of each feature, too: its first column.
+    """
 
     cells: list[int | None]
     texts: list[str | None]
+    columns: list[int]
 
 
 _ZEROS: WeakKeyDictionary[Space, _Zeros] = WeakKeyDictionary()  # most features of most inputs that are shown are 0
@@ -278,7 +283,8 @@ _ZEROS: WeakKeyDictionary[Space, _Zeros] = WeakKeyDictionary()  # most features 
 def _zeros(space: Space) -> _Zeros:
     if space not in _ZEROS:
         texts = [equals(feature.name, "0") if feature.kind == "real" else None for feature in space.features]
-        _ZEROS[space] = _Zeros([_cell_of_zero(feature) for feature in space.features], texts)
+        columns = [feature.columns[0] for feature in space.features]
+        _ZEROS[space] = _Zeros([_cell_of_zero(feature) for feature in space.features], texts, columns)
     return _ZEROS[space]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin
-from treeproof.query.context import Context, Instance, deadline_after
+from treeproof.query.context import Context, Instance, deadline_after, sooner
 from treeproof.query.oracle import Stays, expired
 from treeproof.query.tally import Statistics
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -121,13 +121,15 @@ class MostGeneral(Result):
 def generalise(context: Context, instance: Instance, X: Any, ordering: list[int], timeout: float | None) -> MostGeneral:
     """Return the rule around the instance that covers the most rows, widened in the given order.
 
-    The search begins with the widened explanation, so that no deadline makes the rule cover less than that does.
+    The search begins with the widened explanation that half of the time gives, so that no deadline makes the rule cover
+    less than that does, however long the rows take to read.
     """
     start, deadline = time.perf_counter(), deadline_after(timeout)
     searching = deadline_after(None if timeout is None else _SEARCHING * timeout)
-    cache = context.cache(instance, Stays(instance.label), timeout)
+    cache = context.cache(instance, Stays(instance.label), None)
+    cache.deadline = sooner(deadline)
     why = abductive(cache, ordering)
-    known = widen_values(cache, why.features, ordering)  # before the rows are read, which takes its time
+    known = widen_values(cache, why.features, ordering)
     rows = locate_rows(context, X)
     known = replace(known, clauses=known.clauses | why.clauses)
     same = Counter(row.point for row in rows if row.label == instance.label)
@@ -142,7 +144,7 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
     as_known = is_known and (known.widest or expired(deadline))
     widened = known if as_known else widen(cache, found.domains, ordering)
     domains, space = widened.domains, context.space
-    features = tuple(f for f in range(space.n_features) if len(domains[f]) < space.features[f].n_cells)
+    features = tuple(f for f, n in enumerate(context.cells.n_cells) if len(domains[f]) < n)
     covered = sum(n for point, n in same.items() if all(map(operator.contains, domains, point)))
     return MostGeneral(
         features=features,

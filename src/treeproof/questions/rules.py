@@ -17,7 +17,7 @@ from treeproof.model.frames import Origin, pandas
 from treeproof.model.labels import plain_label
 from treeproof.proof.certificate import Certificate, certify
 from treeproof.query.context import Context, Instance, deadline_after
-from treeproof.query.oracle import Stays
+from treeproof.query.oracle import Stays, expired
 from treeproof.questions.coverage import Coverage, locate_rows
 from treeproof.questions.result import (
     Line,
@@ -241,6 +241,9 @@ def find_rules(context: Context, X: Any, at_most: int, at_most_conditions: int |
     found: dict[int, tuple[Box, ...]] = {}
     finished = True
     for place, label in enumerate(labels):
+        if expired(deadline):
+            found[label], finished = (), False
+            continue
         same = Counter(row.point for row in rows if row.label == label)
         others = Counter(row.point for row in rows if row.label != label)
         limit = None if deadline is None else _share(deadline, len(labels) - place)
@@ -322,7 +325,7 @@ def _result(
 
 def _rule(context: Context, instance: Instance, box: Box, coverage: Coverage, new: int) -> Rule:
     space = context.space
-    features = tuple(f for f in range(space.n_features) if len(box.domains[f]) < space.features[f].n_cells)
+    features = tuple(f for f, n in enumerate(context.cells.n_cells) if len(box.domains[f]) < n)
     return Rule(
         label=context.labels[instance.label],
         rule=tuple(space.features[f].condition(box.domains[f], instance.row) for f in features),

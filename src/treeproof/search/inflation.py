@@ -38,6 +38,8 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
     """
     wider, forest = list(domains), cache.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
+    if chosen and expired(cache.deadline):
+        return Widened(tuple(wider), False)
     if isinstance(cache.oracle, Inflates) and isinstance(cache.claim, Stays) and not cache.has_holes:
         found = cache.oracle.inflate(cache.point, cache.claim.label, wider, chosen, cache.deadline, cache.cancel)
         cache.tally.add(found.tally)

@@ -62,7 +62,8 @@ class Condition:
 
     def __post_init__(self) -> None:
         simple = type(self.ranges) is tuple and not self.ranges and self.values is None and self.date is False
-        if simple and type(self.name) is str and {type(self.low), type(self.high), type(self.near)} <= _KNOWN:
+        known = type(self.low) in _KNOWN and type(self.high) in _KNOWN and type(self.near) in _KNOWN
+        if simple and known and type(self.name) is str:
             return  # most are, and wide models have thousands of them
         right = isinstance(self.ranges, tuple) and all(isinstance(e, tuple) and len(e) == 2 for e in self.ranges)
         if not right:

@@ -187,7 +187,9 @@ class NumericFeature:
         """Return the domain as closed bounds; a bound at the end of the feature's own range is left out."""
         if len(domain) == self.n_cells > 1:
             return Condition(self.name)
-        value = None if near is None or math.isnan(float(near[self.column])) else float(near[self.column])
+        value = None if near is None else near.item(self.column)  # Python's own float
+        if value is not None and math.isnan(value):
+            value = None
         if self.missing_cell is None and isinstance(domain, range):
             return self._condition(*self._ends(domain[0], domain[-1]), near=value)
         cells = sorted(self.place(cell) for cell in domain if cell != self.missing_cell)

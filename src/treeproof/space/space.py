@@ -93,6 +93,12 @@ class Space:
         """Importance of each feature, the sum over its columns."""
         return np.array([self.forest.importances[list(feature.columns)].sum() for feature in self.features])
 
+    def condition_in(self, f: int, domain: Domain) -> Condition:
+        """Return the condition that a feature's value is in a domain."""
+        if isinstance(domain, range) and len(domain) == 1:
+            return self.condition_at(f, domain[0])
+        return self.features[f].condition(domain)
+
     def condition_at(self, f: int, cell: int) -> Condition:
         """Return the condition that a feature's value is in one cell."""
         known = self._conditions.get((f, cell))
@@ -127,10 +133,15 @@ class Space:
     def table_of(self, rows: Rows) -> npt.NDArray[np.int32]:
         """Return the cell of each feature in which each row lies, -1 where there is none: found column by column."""
         numbers = rows.astype(np.float64)
-        table = np.empty((len(rows), self.n_features), dtype=np.int32)
+        table = np.empty((self.n_features, len(rows)), dtype=np.int32)
+        # Where every finite number lies in some cell, a look at its place is enough.
+        columns = np.ascontiguousarray(numbers.T) if self._whole is not None and np.isfinite(numbers).all() else None
         for f, feature in enumerate(self.features):
-            table[:, f] = feature.cells(numbers)
-        return table
+            if columns is not None and isinstance(feature, NumericFeature):
+                table[f] = feature.highs.searchsorted(columns[f])
+            else:
+                table[f] = feature.cells(numbers)
+        return np.ascontiguousarray(table.T)
 
     @cached_property
     def _whole(self) -> list[list[float]] | None:

@@ -171,3 +171,12 @@ def test_the_checker_takes_nested_parts_only(parts, refused):
             tp.checker.Model(text)
     else:
         assert tp.checker.Model(text).label([0.0] * 4) in (0, 1)
+
+
+def test_a_part_that_adds_nothing_is_not_rounded():
+    document = json.loads(forest_to_json(voting(member(0, 2, 1.0, 1.0))))
+    end = document["roots"][2]  # of the trees of the part
+    document["values"] = [[(0.0).hex()] * 2] * end + document["values"][end:]
+    part = tp.checker.Model(json.dumps(document)).error
+    document["sums"]["members"] = []
+    assert part == tp.checker.Model(json.dumps(document)).error > 0

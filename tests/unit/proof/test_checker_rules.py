@@ -955,6 +955,17 @@ class TestModelsOfPairs:
                 *(n - Fraction(1, 2) - lead for n, lead in zip(needed, leads, strict=True)),
             ]
 
+    def test_room_that_is_as_large_as_the_rounding_is_enough(self):
+        about = {"labels": [0, 2], "room": (0.5).hex(), "columns": [0]}
+        pair, _ = self.made(checker.LabelPair, about, Model(forest_to_json(self.forest(0, 4))))
+        for rounding, enough in ((Fraction(1, 2), True), (Fraction(1, 2) + Fraction(1, 2**1100), False)):
+            with mock.patch.object(pair, "proved", return_value=("claim", "reason", rounding)):
+                if enough:
+                    assert pair.check() == ("claim", "reason")
+                else:
+                    with pytest.raises(CheckError, match="The room of a pair is too small for its rounding"):
+                        pair.check()
+
     @pytest.mark.parametrize("seed", range(4))
     @pytest.mark.parametrize("direction", [None, 1, -1])
     def test_of_a_score(self, seed, direction):
