@@ -24,6 +24,10 @@ void Lagrangian::start(const Residual& residual, const Box& box, const Prices& p
     alpha_[g] = std::min(prices.alpha(residual.gate_origin[g]), largest_price_);
     beta_[g] = std::min(prices.beta(residual.gate_origin[g]), largest_price_);
   }
+  for (const auto& [gate, origin] : residual.shared) {  // who stands for several pays for all
+    alpha_[gate] = std::min(alpha_[gate] + prices.alpha(origin), largest_price_);
+    beta_[gate] = std::min(beta_[gate] + prices.beta(origin), largest_price_);
+  }
   for (const auto& [node, feature] : residual.singles)
     alpha_[residual.nodes[node].gate] = beta_[residual.nodes[node].gate] = 0;
   move_ = 0;
@@ -404,7 +408,18 @@ std::int32_t Lagrangian::branch(Side& side) const {
   return r.slot_node[chosen];
 }
 
-void Lagrangian::save(Prices& prices) const {
+void Lagrangian::save(Prices& prices) {
+  if (!residual_->shared.empty()) {
+    sharers_.assign(alpha_.size(), 1);
+    for (const auto& [gate, origin] : residual_->shared) ++sharers_[gate];
+    for (std::size_t g = 0; g < alpha_.size(); ++g) {
+      const std::int32_t n = sharers_[g];
+      prices.set(residual_->gate_origin[g], alpha_[g] - alpha_[g] / n * (n - 1), beta_[g] - beta_[g] / n * (n - 1));
+    }
+    for (const auto& [gate, origin] : residual_->shared)
+      prices.set(origin, alpha_[gate] / sharers_[gate], beta_[gate] / sharers_[gate]);
+    return;
+  }
   for (std::size_t g = 0; g < alpha_.size(); ++g) prices.set(residual_->gate_origin[g], alpha_[g], beta_[g]);
 }
 

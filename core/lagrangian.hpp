@@ -95,7 +95,7 @@ class Lagrangian {
   std::int32_t branch(Side& side) const;
 
   // Store the prices for the gates' origins.
-  void save(Prices& prices) const;
+  void save(Prices& prices);
 
  private:
   void evaluate_features();
@@ -120,6 +120,7 @@ class Lagrangian {
   std::vector<std::uint8_t> slot_left_;  // per slot: the feature's best cell goes left
   std::vector<Cell> best_cell_;  // per feature of the residual
   std::vector<std::int64_t> best_earning_;  // per feature of the residual: above that of going left at all splits
+  std::vector<std::int32_t> sharers_;  // per gate: the gates of the forest that it stands for
   std::vector<std::int32_t> disagreement_;  // per slot: steps at which a best path took the other side
 };
 

@@ -24,8 +24,10 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
   out.inexact.clear();
   out.nodes.clear();
   out.roots.clear();
+  out.trees.clear();
   out.gate_origin.clear();
   out.gate_slot.clear();
+  out.shared.clear();
   out.most_gates = 0;
   if (forest_.vote == Vote::majority) {
     out.constants = {forest_.scale.value(-1), 0, forest_.scale.value(1)};
@@ -51,6 +53,7 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
       out.offset_inexact = out.offset_inexact || out.inexact[~grown];
     } else {
       out.roots.push_back(grown);
+      out.trees.push_back(known.trees[i]);
     }
   }
   if (patience.ends(out.nodes.size())) return stop();
@@ -183,10 +186,15 @@ void ResidualBuilder::number_slots() {
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
   for (std::int32_t& slot : out.gate_slot) slot = slot_of_[slot];
+  for (Residual::Fork& fork : out.nodes) fork.slot = out.gate_slot[fork.gate];
+  find_singles();
+}
+
+void ResidualBuilder::find_singles() {
+  Residual& out = *out_;
   only_.assign(out.slot_node.size(), kNone);
   for (std::int32_t n = 0; n < out.n_nodes(); ++n) {
-    const std::int32_t slot = out.gate_slot[out.nodes[n].gate];
-    out.nodes[n].slot = slot;
+    const std::int32_t slot = out.nodes[n].slot;
     only_[slot] = only_[slot] == kNone ? n : kSeveral;
   }
   out.singles.clear();
@@ -194,6 +202,119 @@ void ResidualBuilder::number_slots() {
     const std::int32_t slot = out.slot_begin[i];
     if (out.slot_begin[i + 1] == slot + 1 && only_[slot] >= 0 && forest_.ordered[out.features[i]])
       out.singles.push_back({only_[slot], static_cast<std::int32_t>(i)});
+  }
+}
+
+void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& box,
+                             const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
+  out_ = &out;
+  out.offset = around.offset;
+  out.offset_inexact = around.offset_inexact;
+  out.constants.clear();
+  out.inexact.clear();
+  out.nodes.clear();
+  out.roots.clear();
+  out.trees.clear();
+  side_.resize(around.slot_node.size());
+  for (std::size_t i = 0; i < around.features.size(); ++i) {
+    const std::int32_t f = around.features[i];
+    for (std::int32_t s = around.slot_begin[i]; s < around.slot_begin[i + 1]; ++s) {
+      side_[s] = box.side(forest_, around.slot_node[s]);
+      if (side_[s] != Side::both) used[f] |= restricted[f];
+    }
+  }
+  reached_.assign(around.nodes.size(), 0);
+  grown_.resize(std::max(grown_.size(), around.nodes.size()));
+  const auto value = [&](std::int32_t at) {
+    if (at >= 0) return grown_[at];
+    out.constants.push_back(around.constants[~at]);
+    out.inexact.push_back(around.inexact[~at]);
+    return ~(out.n_constants() - 1);
+  };
+  std::int32_t n = 0;
+  for (std::size_t t = 0; t < around.roots.size(); ++t) {
+    const std::int32_t root = around.roots[t], first = n;
+    reached_[root] = 1;
+    for (n = root; n >= first; --n) {
+      if (!reached_[n]) continue;
+      const Residual::Fork& fork = around.nodes[n];
+      const Side side = side_[fork.slot];
+      if (side != Side::right && fork.left >= 0) reached_[fork.left] = 1;
+      if (side != Side::left && fork.right >= 0) reached_[fork.right] = 1;
+    }
+    for (n = first; n <= root; ++n) {
+      if (!reached_[n]) continue;
+      Residual::Fork fork = around.nodes[n];
+      if (const Side side = side_[fork.slot]; side != Side::both) {
+        grown_[n] = value(side == Side::left ? fork.left : fork.right);
+        continue;
+      }
+      fork.left = value(fork.left);
+      fork.right = value(fork.right);
+      if (fork.left < 0 && fork.right < 0 && out.constants[~fork.left] == out.constants[~fork.right]) {
+        out.inexact[~fork.left] |= out.inexact[~fork.right];
+        grown_[n] = fork.left;
+      } else {
+        grown_[n] = out.n_nodes();
+        out.nodes.push_back(fork);
+      }
+    }
+    const std::int32_t grown = grown_[root];
+    if (grown < 0) {
+      out.offset += out.constants[~grown];
+      out.offset_inexact = out.offset_inexact || out.inexact[~grown];
+    } else {
+      out.roots.push_back(grown);
+      out.trees.push_back(around.trees[t]);
+    }
+  }
+  narrow_gates(around);
+  find_singles();
+}
+
+// Keep those gates and slots of the forest around that nodes still have.
+void ResidualBuilder::narrow_gates(const Residual& around) {
+  Residual& out = *out_;
+  out.gate_origin.clear();
+  out.gate_slot.clear();
+  out.shared.clear();
+  out.most_gates = around.most_gates;
+  out.slot_node.clear();
+  out.slot_cut.clear();
+  out.features.clear();
+  out.slot_begin.clear();
+  place_.assign(around.gate_slot.size() + 1, kNone);
+  only_.assign(around.slot_node.size(), kNone);
+  for (const Residual::Fork& fork : out.nodes) {
+    place_[fork.gate] = 0;
+    only_[fork.slot] = 0;
+  }
+  for (std::size_t i = 0; i < around.features.size(); ++i) {
+    const std::size_t before = out.slot_node.size();
+    for (std::int32_t s = around.slot_begin[i]; s < around.slot_begin[i + 1]; ++s) {
+      if (only_[s] == kNone) continue;
+      only_[s] = static_cast<std::int32_t>(out.slot_node.size());
+      out.slot_node.push_back(around.slot_node[s]);
+      out.slot_cut.push_back(around.slot_cut[s]);
+    }
+    if (out.slot_node.size() == before) continue;
+    out.features.push_back(around.features[i]);
+    out.slot_begin.push_back(static_cast<std::int32_t>(before));
+  }
+  out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
+  for (const auto& [gate, origin] : around.shared)
+    if (place_[gate] != kNone) out.shared.push_back({gate, origin});
+  for (std::size_t g = 0; g < place_.size(); ++g) {
+    const bool kept = place_[g] != kNone;
+    place_[g] = out.n_gates();
+    if (!kept) continue;
+    out.gate_origin.push_back(around.gate_origin[g]);
+    out.gate_slot.push_back(only_[around.gate_slot[g]]);
+  }
+  for (Residual::Shared& shared : out.shared) shared.gate = place_[shared.gate];
+  for (Residual::Fork& fork : out.nodes) {
+    fork.slot = only_[fork.slot];
+    for (std::int32_t* place : {&fork.gate, &fork.left_end, &fork.right_begin}) *place = place_[*place];
   }
 }
 

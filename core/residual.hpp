@@ -39,11 +39,17 @@ struct Residual {
   bool offset_inexact = false;  // the offset has such a leaf in it
   std::vector<Fork> nodes;
   std::vector<std::int32_t> roots;  // per undecided tree: its root, a node
+  std::vector<std::int32_t> trees;  // per undecided tree: which of the forest it is
 
   // The gates that occur, tree by tree, as in the outline.
   std::vector<std::int32_t> gate_origin;  // per gate: its gate in the forest
   std::vector<std::int32_t> gate_slot;  // per gate: its split
   std::int32_t most_gates = 0;  // of one tree
+  // Where trees are joined (see Groves): more gates of the forest that make the same split as a gate.
+  struct Shared {
+    std::int32_t gate, origin;
+  };
+  std::vector<Shared> shared;
 
   // Splits, sorted by feature, and for an ordered or gapped feature by cut.
   std::vector<std::int32_t> slot_node;  // per slot: a node of the forest that makes this split
@@ -83,6 +89,11 @@ class ResidualBuilder {
   // False if it must stop, and then the residual is of no use.
   bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr);
 
+  // What a box leaves undecided of a residual forest for a box around it. Marks in `used` the features of `restricted`
+  // that decided a split now.
+  void narrow(Residual& out, const Residual& around, const Box& box, const std::vector<std::uint8_t>& restricted,
+              std::vector<std::uint8_t>& used);
+
  private:
   // What the trees are to one pair.
   struct Contest {
@@ -106,6 +117,8 @@ class ResidualBuilder {
   void keep_gates(const std::vector<Outline::Gate>& gates, std::int32_t first, std::int32_t begin);
   void number_slots();
   bool stop();
+  void find_singles();
+  void narrow_gates(const Residual& around);
 
   const Forest& forest_;
   const std::size_t poll_interval_;
@@ -116,6 +129,8 @@ class ResidualBuilder {
   std::vector<std::int32_t> only_;  // per slot: its only node
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
+  std::vector<Side> side_;  // per slot of the forest around: where the box goes
+  std::vector<std::uint8_t> reached_;  // per node of the forest around
   Pair pair_{};
   Residual* out_ = nullptr;
 };

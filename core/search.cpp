@@ -36,6 +36,10 @@ constexpr int kLocalPatience = 10;
 // quarter more have been examined, so that it never takes much of the time.
 constexpr std::uint64_t kLocalAfter = 8;
 constexpr int kLocalPatienceBelow = 30;
+// Groves are joined once a query has taken so many boxes: choosing them costs as much as some. Boosted trees, many
+// small ones whose bound is far off, gain at once; of 100 voting trees only the hardest queries do.
+constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
+constexpr std::size_t kMostJoined = 2048;  // trees: each is tried with every grove, without a look at the clock
 
 }  // namespace
 
@@ -45,6 +49,7 @@ Searcher::Searcher(const Forest& forest, const Table* table)
       outliner_(forest),
       builder_(forest),
       local_(forest),
+      groves_(forest),
       trail_(forest),
       rival_rank_(forest.n_classes, 0) {}
 
@@ -168,7 +173,9 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
 // True if no point of the box wins all pairs; otherwise the outcome says why not.
 bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth) {
   Level& here = level(depth);
-  for (;;) {
+  here.joined = depth > 0 && level(depth - 1).joined;
+  if (depth == 0) band_ = -1;
+  for (bool again = false;; again = true) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
       return false;
@@ -177,8 +184,8 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (!propagate(forest_, box, restricted_, outcome_.used, outcome_.used_clauses, recorder_)) return true;
     Pair pair{};
     bool closed = false;
-    if (!choose_pair(box, pairs, depth, pair, closed))
-      return closed || (outcome_.status != Status::stopped && decide_exactly(here.outline, pairs));
+    if (!choose_pair(box, pairs, depth, again, pair, closed))
+      return closed || (outcome_.status != Status::stopped && decide_exactly(outline_of(here, box), pairs));
     std::int64_t target = forest_.scale.target(forest_, pair);
     closed = optimise(here, box, pair, target, depth);
     if (outcome_.status != Status::entailed) return false;
@@ -195,6 +202,13 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (here.lagrangian.fix(box, target, empty, recorder_, pair) || empty) outcome_.near_tie |= narrowed;
     if (empty) return true;
     here.lagrangian.save(prices(pair));
+    if (!here.joined && may_join(pairs, here.residual)) {
+      groves_.form(here.residual);
+      groves_.join(here.residual, here.around);
+      std::swap(here.residual, here.around);
+      here.joined = true;
+      continue;
+    }
     if (box.side(forest_, node) != Side::both) continue;
     Box first = box;
     first.restrict(forest_, node, side);
@@ -205,18 +219,29 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
   }
 }
 
+// Whether it is time for groves. A proof has none: its checker knows bounds on single trees.
+bool Searcher::may_join(const std::vector<Pair>& pairs, const Residual& residual) const {
+  const std::uint64_t after = forest_.vote == Vote::sum ? kJoinBoostedAfter : kJoinAfter;
+  return outcome_.boxes >= after && pairs.size() == 1 && recorder_ == nullptr && residual.roots.size() <= kMostJoined;
+}
+
 // The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left,
 // or one is lost (then `closed`), or if it must stop.
-bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen,
+bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
                            bool& closed) {
   Level& level = this->level(depth);
-  if (!outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline, restricted_,
-                        outcome_.used, must_stop_)) {
+  level.outlined = !level.joined;
+  if (!level.joined && !outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline,
+                                         restricted_, outcome_.used, must_stop_)) {
     outcome_.status = Status::stopped;
     return false;
   }
   const auto build = [&](Pair pair) {
-    if (!builder_.build(level.residual, level.outline, pair, must_stop_)) {
+    if (level.joined) {
+      if (again) std::swap(level.residual, level.around);
+      builder_.narrow(level.residual, again ? level.around : this->level(depth - 1).residual, box, restricted_,
+                      outcome_.used);
+    } else if (!builder_.build(level.residual, level.outline, pair, must_stop_)) {
       outcome_.status = Status::stopped;
       return false;
     }
@@ -271,7 +296,9 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
     narrowed = true;
-    target = std::max(target, forest_.scale.target(forest_, pair, band_in(forest_, level.outline, pair)));
+    if (level.joined && band_ < 0) band_ = band_in(forest_, outline_, pair);
+    const std::int64_t band = level.joined ? band_ : band_in(forest_, level.outline, pair);
+    target = std::max(target, forest_.scale.target(forest_, pair, band));
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
@@ -296,20 +323,20 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
     if ((i < 4 || i % 3 == 0) && lagrangian.value_of_best_cells() >= target) {
       std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      if (refutes(std::move(point), level.outline)) {
+      if (refutes(std::move(point))) {
         lagrangian.save(prices(pair));
         return false;
       }
     }
     if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
-        finds_witness(level.residual, level.outline, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+        finds_witness(level.residual, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
       lagrangian.save(prices(pair));
       return false;
     }
     if (depth == 0 && i % kLocalInterval == kLocalInterval - 1) {
       std::vector<Cell> point = nearest_in(box, *home_);
       lagrangian.place_best_cells(point);
-      if (finds_witness(level.residual, level.outline, std::move(point), target, kLocalPatience)) {
+      if (finds_witness(level.residual, box, std::move(point), target, kLocalPatience)) {
         lagrangian.save(prices(pair));
         return false;
       }
@@ -335,16 +362,17 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   return false;  // it stalls
 }
 
-// Local search from a point of the outline's box: true if it ends the query, with a witness or because it must stop.
-bool Searcher::finds_witness(const Residual& residual, const Outline& outline, std::vector<Cell> point,
-                             std::int64_t target, int patience) {
-  local_.start(residual, outline.box, point);
+// Local search from a point of the residual forest's box: true if it ends the query, with a witness or because it must
+// stop.
+bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
+                             int patience) {
+  local_.start(residual, box, point);
   if (local_.run(target, patience, *must_stop_) < target) {
     if (local_.stopped()) outcome_.status = Status::stopped;
     return local_.stopped();
   }
   local_.place(point);
-  return refutes(std::move(point), outline);
+  return refutes(std::move(point));
 }
 
 // Local search in all of the query's box, from the best cells of a part of it.
@@ -355,12 +383,12 @@ bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pa
   }
   std::vector<Cell> point = nearest_in(part, *home_);
   level.lagrangian.place_best_cells(point);
-  return finds_witness(whole_, outline_, std::move(point), target, kLocalPatienceBelow);
+  return finds_witness(whole_, outline_.box, std::move(point), target, kLocalPatienceBelow);
 }
 
-// Evaluate the model itself at a point of the outline's box; one that violates the claim becomes the witness.
-bool Searcher::refutes(std::vector<Cell> point, const Outline& outline) {
-  find_leaves(forest_, outline, point, leaves_);
+// Evaluate the model itself at a point of the query's box; one that violates the claim becomes the witness.
+bool Searcher::refutes(std::vector<Cell> point) {
+  find_leaves(forest_, outline_, point, leaves_);
   return refutes(std::move(point), leaves_);
 }
 
@@ -394,7 +422,7 @@ bool Searcher::is_certain(const std::vector<std::int32_t>& leaves) const {
 
 // No bound tells the leaves of this box apart any more: enumerate what is left exactly.
 bool Searcher::decide_exactly(const Outline& outline, const std::vector<Pair>& pairs) {
-  if (refutes(nearest_in(outline.box, *home_), outline)) return false;
+  if (refutes(nearest_in(outline.box, *home_))) return false;
   return close_plainly(forest_, outline.box, pairs, claim_, restricted_, *must_stop_, outcome_, recorder_);
 }
 
@@ -403,6 +431,13 @@ bool Searcher::decide_exactly(const Outline& outline, const std::vector<Pair>& p
 std::int64_t Searcher::exact_target(Pair pair) const {
   const bool banded = recorder_ != nullptr && forest_.band > 0;
   return banded ? forest_.scale.target(forest_, pair) : forest_.scale.exact_target(forest_, pair);
+}
+
+// That of the box at hand, which is not needed before where groves are joined.
+const Outline& Searcher::outline_of(Level& level, const Box& box) {
+  if (!level.outlined) outliner_.follow(level.outline, box, outline_, restricted_, outcome_.used);
+  level.outlined = true;
+  return level.outline;
 }
 
 Prices& Searcher::prices(Pair pair) {
@@ -426,10 +461,11 @@ void Searcher::forget() {
   last_witness_.clear();
   trail_.forget();
   local_.forget();
+  groves_.forget();
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, Lagrangian(forest_)});
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_)});
   return *levels_[depth];
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "branch_and_bound.hpp"
+#include "groves.hpp"
 #include "lagrangian.hpp"
 #include "local_search.hpp"
 #include "residual.hpp"
@@ -34,14 +35,20 @@ class Searcher {
   struct Level {  // buffers of one depth of the search
     Outline outline;
     Residual residual;
+    Residual around;  // one that was
+    bool joined = false;  // the residual forest has groves
+    bool outlined = false;  // the outline is that of the box at hand
     Lagrangian lagrangian;
   };
 
   std::vector<int> possible_rivals(int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth);
-  bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, Pair& chosen, bool& closed);
-  bool refutes(std::vector<Cell> point, const Outline& outline);
+  bool may_join(const std::vector<Pair>& pairs, const Residual& residual) const;
+  const Outline& outline_of(Level& level, const Box& box);
+  bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
+                   bool& closed);
+  bool refutes(std::vector<Cell> point);
   bool refutes(std::vector<Cell> point, const std::vector<std::int32_t>& leaves);
   bool moves_witness(const Box& box);
   bool is_certain(const std::vector<std::int32_t>& leaves) const;
@@ -49,7 +56,7 @@ class Searcher {
   Prices& prices(Pair pair);
   std::int64_t exact_target(Pair pair) const;
   Level& level(std::size_t depth);
-  bool finds_witness(const Residual& residual, const Outline& outline, std::vector<Cell> point, std::int64_t target,
+  bool finds_witness(const Residual& residual, const Box& box, std::vector<Cell> point, std::int64_t target,
                      int patience);
   bool finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target);
   std::vector<Cell> nearest_in(const Box& box, const std::vector<Cell>& point) const;
@@ -60,6 +67,7 @@ class Searcher {
   Outline outline_;  // of the last query's box
   ResidualBuilder builder_;
   LocalSearch local_;
+  Groves groves_;
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<Cell> last_witness_;  // empty: none yet
@@ -77,6 +85,7 @@ class Searcher {
   const Poll* must_stop_ = nullptr;
   Recorder* recorder_ = nullptr;
   std::uint64_t next_local_ = 0;  // boxes to examine until the next local search in the whole box
+  std::int64_t band_ = -1;  // for the pair at hand in all of the query's box, if not negative
   Residual whole_;  // of the whole box
   std::vector<std::int32_t> leaves_;  // of the last point evaluated
   std::vector<std::uint8_t> restricted_;

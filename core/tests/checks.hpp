@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../groves.hpp"
 #include "../residual.hpp"
 #include "../search.hpp"
 #include "generator.hpp"
@@ -27,7 +28,7 @@ inline std::uint64_t seed_of_case = 0;
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
-  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0;
+  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
@@ -50,6 +51,7 @@ inline struct Counts {
         {"outlines of queries", outlines},
         {"outlines that had to stop", outlines_stopped},
         {"trees put back as they were", trees_put_back},
+        {"residual forests with groves", joined},
         {"scales that cut values off", outliers},
         {"residual forests", residuals},
         {"bands narrower than the forest's", narrow_bands},
@@ -260,6 +262,11 @@ struct Walk;
 std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr);
 Residual residual_of(const Case& c, const Box& box, Pair pair);
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest);
+
+Allowed inside_of(Random& random, const Case& c, const Allowed& around);
+
+// test_groves.cpp
+void check_groves(Random& random, const Case& c, Groves& groves, const Contest& contest);
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../groves.hpp"
 #include "../local_search.hpp"
 #include "../residual.hpp"
 #include "../scale.hpp"
@@ -21,9 +22,11 @@ void check_layers(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
   Workshop workshop(c.forest);
   LocalSearch search(c.forest);
+  Groves groves(c.forest);
   Contest contest;
   for (int i = 0; i < 3; ++i) {
     build(random, c, workshop, contest);
+    check_groves(random, c, groves, contest);
     check_lagrangian(random, c, contest);
     check_local_search(random, c, search, contest);
   }
