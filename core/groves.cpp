@@ -8,11 +8,11 @@ namespace {
 
 // A grove does not grow beyond so many leaves, and later not beyond so many when more features are free. A tree joins
 // it only if that adds at most so many times its own leaves.
-constexpr std::size_t kMostLeaves = 64, kMostKept = 96, kMostGrowth = 2;
+constexpr std::size_t kMostOfGrove = 64, kMostKept = 96, kMostGrowth = 2;
 constexpr std::size_t kMostMembers = 64;  // so that sums of their values fit 32 bits
 
 // What the leaves of a grove are worth is cut off here, as values are (see Scale).
-constexpr std::int64_t kLowest = -(std::int64_t{1} << 29), kHighest = Scale::kHighest;
+constexpr std::int64_t kLowestSum = -(std::int64_t{1} << 29), kHighestSum = Scale::kHighest;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void Groves::form(const Residual& residual) {
     for (const std::int32_t tree : groves_[g].members) of_tree_[tree] = static_cast<std::int32_t>(g);
   std::vector<std::int32_t> order;
   for (std::size_t t = 0; t < trees_.size(); ++t)
-    if (trees_[t].ordered && trees_[t].leaves() <= kMostLeaves && of_tree_[residual.trees[t]] == kAlone)
+    if (trees_[t].ordered && trees_[t].leaves() <= kMostOfGrove && of_tree_[residual.trees[t]] == kAlone)
       order.push_back(static_cast<std::int32_t>(t));
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     const int more = std::popcount(trees_[a].features), less = std::popcount(trees_[b].features);
@@ -82,13 +82,13 @@ void Groves::insert(std::int32_t tree) {
   const Tree& own = trees_[place_of_[tree]];
   const bool single = std::has_single_bit(own.features);
   Grove* best = nullptr;
-  auto least = single ? kMostLeaves : kMostGrowth * own.leaves() + 1;  // leaves more
+  auto least = single ? kMostOfGrove : kMostGrowth * own.leaves() + 1;  // leaves more
   for (Grove& grove : groves_) {
     if ((grove.features & own.features) == 0 || std::has_single_bit(grove.features) != single) continue;
     if (grove.members.size() >= kMostMembers) continue;
     const Word more = own.features & ~grove.features;
     if (more != 0 && std::popcount(own.features & grove.features) < 2) continue;
-    const std::size_t most = std::min(grove.leaves + least - 1, kMostLeaves);
+    const std::size_t most = std::min(grove.leaves + least - 1, kMostOfGrove);
     if (most < grove.leaves) continue;
     const std::size_t leaves = count(grove, tree, most);
     if (leaves <= most) {
@@ -249,7 +249,7 @@ std::int32_t Groves::grow_from(std::size_t member, std::int32_t at, std::int64_t
     out.nodes.push_back({left, right, fork.slot, 0, above, below, fork.origin});
     return out.n_nodes() - 1;
   }
-  out.constants.push_back(static_cast<std::int32_t>(std::clamp(sum, kLowest, kHighest)));
+  out.constants.push_back(static_cast<std::int32_t>(std::clamp(sum, kLowestSum, kHighestSum)));
   out.inexact.push_back(inexact);
   return ~(out.n_constants() - 1);
 }

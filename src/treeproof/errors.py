@@ -152,6 +152,13 @@ def is_list(given: Any) -> bool:
     return isinstance(given, Iterable) and not scalar
 
 
+def require_bool(parameter: str, given: Any) -> None:
+    """Raise InputError unless a parameter is True or False; None and numbers are taken for what they mean."""
+    of_numpy = type(given).__name__ in ("bool", "bool_")
+    if not isinstance(given, int | float | None) and not of_numpy:
+        raise InputError(f"The {parameter!r} parameter must be True or False. Got {given!r} instead.")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the end of a message: names with a similar spelling, or nothing.
 

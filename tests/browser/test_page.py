@@ -389,6 +389,8 @@ def test_where_nothing_was_checked_nothing_is_claimed(visit, served, flowers):
     page.get_by_label("How far may the other values move?").press("Home")
     heading(page, "No reason is known for these values.")
     page.wait_for_selector("[role=alert]:has-text('This why must fail.')")
+    page.get_by_role("tab", name="Take away").click()
+    assert page.get_by_role("button", name="SVG", exact=True).is_disabled()
 
 
 def test_hostile_and_hard_features_are_text_and_fit(visit, odd_url, odd):

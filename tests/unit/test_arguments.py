@@ -37,7 +37,7 @@ def test_a_text_is_no_mapping(option):
         lambda given: explainer.audit([patient], protected=given),
     ],
 )
-@pytest.mark.parametrize("given", [5, "chest-pain", object()])
+@pytest.mark.parametrize("given", [5, "chest-pain", object(), np.array("chest-pain")])
 def test_features_are_a_list(ask, given):
     with pytest.raises(tp.InputError, match="Features must be a list of names or indices"):
         ask(given)
@@ -74,6 +74,15 @@ MANY = np.zeros(2)
         ("path", lambda: tp.save_forest(forest, None)),
         ("out", lambda: tp.report(explainer, [patient], 5)),
         ("certificates", lambda: tp.report(explainer, [patient], "page.html", certificates=5)),
+        ("rows", lambda: tp.report(explainer, [patient], "page.html", rows=5)),
+        ("force", lambda: tp.report(explainer, [patient], "page.html", force=MANY)),
+        ("title", lambda: tp.report(explainer, [patient], "page.html", title=MANY)),
+        ("inputs", lambda: tp.report(explainer, [patient], "page.html", inputs="model.json")),
+        ("kind", lambda: explainer.enumerate(patient, kind=MANY)),
+        ("minimum", lambda: explainer.abductive(patient, minimum=MANY)),
+        ("date", lambda: tp.Condition("age", date=MANY)),
+        ("constraints", lambda: tp.Explainer(forest, constraints="\0")),
+        ("n_jobs", lambda: explainer.batch([patient], n_jobs=10**30)),
     ],
 )
 def test_what_is_none_of_the_choices_is_named(parameter, ask):

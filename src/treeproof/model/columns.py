@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, is_list
 
 Label = str | int | float | bool
 Value = float | Label | None
@@ -64,7 +63,7 @@ class Column:
     integer: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.categories, str) or not (self.categories is None or isinstance(self.categories, Iterable)):
+        if not (self.categories is None or is_list(self.categories)):
             raise InputError(f"Column {self.name!r} needs a list of categories. Got {self.categories!r}.")
         if self.categories is not None:
             plain = tuple(c.item() if isinstance(c, np.generic) else c for c in self.categories)

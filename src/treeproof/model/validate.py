@@ -43,7 +43,10 @@ def validate(forest: Forest) -> None:
         not any(isinstance(label, float) and np.isnan(label) for label in labels),
         "A class label must not be NaN.",
     )
-    require(forest.vote in get_args(Vote), f"'vote' must be one of {get_args(Vote)}. Got {forest.vote!r}.")
+    require(
+        isinstance(forest.vote, str) and forest.vote in get_args(Vote),
+        f"'vote' must be one of {get_args(Vote)}. Got {forest.vote!r}.",
+    )
     shape = (n_nodes, _validate_sums(forest, require))
     require(forest.values.shape == shape, f"'values' must have shape {shape}. Got {forest.values.shape}.")
     require(np.isfinite(forest.values).all(), "Leaf values must be finite numbers.")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.errors import InputError, UnsupportedQueryError, is_list
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin, pandas
 from treeproof.proof.certificate import Certificate, certify_audit
@@ -258,7 +258,7 @@ def audit(
     timeout: float | None,
 ) -> Audit:
     """Audit every row, in threads, in the order of the rows."""
-    protected = list(protected) if isinstance(protected, Iterable) and not isinstance(protected, str) else protected
+    protected = list(protected) if is_list(protected) else protected
     context.features(protected)
     features = list(dict.fromkeys(context.unit(feature) for feature in protected))
     if not features:

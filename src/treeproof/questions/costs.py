@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, require_bool
 from treeproof.query.context import Context
 from treeproof.query.units import Units
 
@@ -37,6 +37,7 @@ def make_costs(
     context: Context, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
 ) -> FeatureCosts | None:
     """Return the costs to minimise, or None if no minimum is asked for; features without a stated cost have cost 1."""
+    require_bool("minimum", minimum)
     if minimum and prefer:
         raise InputError(
             "'prefer' must not be combined with minimum=True, which ignores it. State what features cost with cost=."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.errors import InputError, UnsupportedQueryError, is_list
 from treeproof.model.columns import Label
 from treeproof.proof.certificate import Certificate
 from treeproof.proof.pairs import certify_independent, certify_pair
@@ -304,7 +304,7 @@ def _shown(part: Everywhere, pair: tuple[Cells, Cells], chosen: list[int], score
 
 
 def _chosen(context: Context, features: Any) -> list[int]:
-    if isinstance(features, str | int) or not isinstance(features, Iterable):
+    if not is_list(features):
         features = [features]
     chosen = list(dict.fromkeys(context.features(list(features))))
     if not chosen:

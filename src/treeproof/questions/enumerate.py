@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, UnsupportedQueryError
+from treeproof.errors import InputError, UnsupportedQueryError, require_one_of
 from treeproof.proof.certificate import Certificate, certify_complete
 from treeproof.query.context import Context, Instance, check_timeout
 from treeproof.query.oracle import Claim
@@ -154,8 +154,7 @@ def enumerate_all(
     ordering: list[int],
 ) -> Enumeration:
     """Return an iterator over all minimal explanations of a kind; the time runs from the first request."""
-    if kind not in ("abductive", "contrastive", "both"):
-        raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
+    require_one_of("kind", kind, ("abductive", "contrastive", "both"))
     check_limit(limit)
     check_timeout(timeout)
     claim = context.claim(instance, target)

@@ -30,6 +30,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 SECONDS = 0.2  # that a chunk should take
+_MOST_JOBS = 100_000
 _SHARE = 4  # a chunk towards the end should take a share of that
 
 
@@ -250,8 +251,12 @@ def count_jobs(n_jobs: Any) -> int:
     """
     if n_jobs is None and "joblib" not in sys.modules:
         return 1
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise InputError(f"The 'n_jobs' parameter must be None or a whole number other than 0. Got {n_jobs!r} instead.")
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and 0 < abs(n_jobs) <= _MOST_JOBS):
+        raise InputError(
+            f"The 'n_jobs' parameter must be None or a whole number other than 0, up to {_MOST_JOBS}. Got {n_jobs!r} "
+            "instead."
+        )
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
     from joblib import effective_n_jobs

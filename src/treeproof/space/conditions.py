@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, require_bool
 from treeproof.model.columns import Label
 from treeproof.model.floats import FLOATS, FloatName
 from treeproof.space.wording import (
@@ -72,6 +72,7 @@ class Condition:
         known = all(n is None or type(n) is float or isinstance(n, Real) for n in numbers)  # the last one takes long
         if not isinstance(self.name, str) or not known:
             raise InputError(f"A condition must have a name, and numbers as ends. Got {self.name!r} and {numbers}.")
+        require_bool("date", self.date)
         if self.date:
             days = [end for ends in self._ranges() if not self._is_extreme(*ends) for end in ends if end is not None]
             if not all(math.isnan(day) or 1 <= day <= datetime.date.max.toordinal() for day in days):

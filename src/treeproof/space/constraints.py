@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, require_path
 from treeproof.model.floats import FLOAT32, Floats
 from treeproof.space.grammar import Bounds, Choice, Either, ParsedCondition, parse_conditions
 
@@ -92,6 +92,7 @@ def _conditions(text: str, names: Sequence[str], joint: Literal["and", "or"]) ->
 
 def read_declarations(path: str | Path) -> Declarations:
     """Read a file of declarations, one per line; ``#`` starts a comment line."""
+    require_path("constraints", path)
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from treeproof.errors import InputError
+from treeproof.errors import InputError, is_list
 from treeproof.model.columns import Rows
 from treeproof.model.floats import FLOAT64
 from treeproof.space.conditions import Condition
@@ -139,7 +139,7 @@ def read_conditions(space: Space, claim: Any, row: Rows | None) -> list[Restrict
     """Return restrictions from text, `Condition` objects, or features (by name or index) kept at the row's values."""
     if isinstance(claim, str | Condition):
         claim = [claim]
-    if isinstance(claim, Mapping) or not isinstance(claim, Iterable):
+    if isinstance(claim, Mapping) or not is_list(claim):
         raise InputError(
             f"Conditions must be text such as 'age <= 30 and colour = red', or a list of conditions or features. "
             f"Got {claim!r}."

@@ -16,7 +16,16 @@ import numpy as np
 
 from treeproof import checker
 from treeproof.checker import CheckError, Model
-from treeproof.errors import InputError, InternalError, MissingExtraError, TreeproofError, require_path
+from treeproof.errors import (
+    InputError,
+    InternalError,
+    MissingExtraError,
+    TreeproofError,
+    require_bool,
+    require_list,
+    require_mapping,
+    require_path,
+)
 from treeproof.explainer import Explainer
 from treeproof.model.columns import Label
 from treeproof.model.files import forest_to_json, write_whole
@@ -228,6 +237,10 @@ def report(
     page, folder = _places(out, certificates)
     if model is not None:
         require_path("model", model)
+    require_bool("force", force)
+    require_mapping("inputs", inputs, "what a file is to its path")
+    if not (title is None or isinstance(title, str)):
+        raise InputError(f"The 'title' parameter must be text. Got {title!r} instead.")
     if not force:
         _keep_others(page, folder, None if within is not None else f"forest-{fingerprint(explainer.forest)[:12]}.json")
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
@@ -354,6 +367,7 @@ def _chosen(rows: Iterable[int] | None, n_rows: int) -> list[int]:
         chosen = list(range(min(FIRST_ROWS, n_rows)))
     else:
         chosen = []
+        require_list("rows", rows, "numbers of rows")
         for row in rows:
             if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
                 raise InputError(f"Rows must be whole numbers between 0 and {n_rows - 1}. Got {row!r}.")

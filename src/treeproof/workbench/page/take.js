@@ -26,6 +26,7 @@ export function Take({ bench }) {
   }, [asked]);
   const picture = () => pictureOf(bench);
   const chosen = state.mode === "chosen";
+  const known = bench.current(); // before that, a picture would say that nothing has to be held
   return html`<div>
     ${wrong ? html`<div class="wrong-note" role="alert"><span>${wrong}</span></div>` : null}
     <p class="unseen" role="status">${said}</p>
@@ -46,8 +47,8 @@ export function Take({ bench }) {
       <article class="card">
         <h2>A picture</h2>
         <p class="note">${chosen ? "What you hold, on its scales, and what that proves." : "The reason on its scales, as on the first tab."}</p>
-        <div class="foot"><button class="button" onClick=${() => save(`why-row-${row.name}.svg`, "image/svg+xml", picture().svg)}>SVG</button>
-          <button class="button" onClick=${() => pngOf(picture()).then((blob) => save(`why-row-${row.name}.png`, "image/png", blob), tell)}>PNG</button></div>
+        <div class="foot"><button class="button" disabled=${!known} onClick=${() => save(`why-row-${row.name}.svg`, "image/svg+xml", picture().svg)}>SVG</button>
+          <button class="button" disabled=${!known} onClick=${() => pngOf(picture()).then((blob) => save(`why-row-${row.name}.png`, "image/png", blob), tell)}>PNG</button></div>
       </article>
       ${live && bench.address
         ? html`<article class="card">
