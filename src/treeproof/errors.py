@@ -153,9 +153,9 @@ def is_list(given: Any) -> bool:
 
 
 def require_bool(parameter: str, given: Any) -> None:
-    """Raise InputError unless a parameter is True or False; None and numbers are taken for what they mean."""
+    """Raise InputError unless a parameter is True or False; None and whole numbers are taken for what they mean."""
     of_numpy = type(given).__name__ in ("bool", "bool_")
-    if not isinstance(given, int | float | None) and not of_numpy:
+    if not isinstance(given, int | None) and not of_numpy:
         raise InputError(f"The {parameter!r} parameter must be True or False. Got {given!r} instead.")
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from treeproof.errors import Cancelled, InputError, LostWorkerError
+from treeproof.errors import Cancelled, InputError, LostWorkerError, require_bool
 from treeproof.query.oracle import expired
 from treeproof.questions.waiting import waiting
 
@@ -270,8 +270,7 @@ def bar(progress: Any, text: str) -> str | None:
     >>> bar(True, "auditing"), bar(False, "auditing")
     ('auditing', None)
     """
-    if not isinstance(progress, int | np.bool_ | None):
-        raise InputError(f"The 'progress' parameter must be True or False. Got {progress!r} instead.")
+    require_bool("progress", progress)
     return text if progress else None
 
 
