@@ -142,18 +142,9 @@ std::size_t Groves::count_from(std::size_t member, std::int32_t at, std::size_t 
 
 void Groves::join(const Residual& residual, Residual& out) {
   enter(residual);
+  out.clear();
   out.offset = residual.offset;
   out.offset_inexact = residual.offset_inexact;
-  out.constants.clear();
-  out.inexact.clear();
-  out.nodes.clear();
-  out.roots.clear();
-  out.trees.clear();
-  out.gate_origin.clear();
-  out.gate_slot.clear();
-  out.shared.clear();
-  out.singles.clear();
-  out.most_gates = 0;
   out.slot_node = residual.slot_node;
   out.slot_cut = residual.slot_cut;
   out.features = residual.features;

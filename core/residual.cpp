@@ -20,15 +20,7 @@ ResidualBuilder::ResidualBuilder(const Forest& forest, std::size_t poll_interval
 bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop) {
   out_ = &out;
   pair_ = pair;
-  out.constants.clear();
-  out.inexact.clear();
-  out.nodes.clear();
-  out.roots.clear();
-  out.trees.clear();
-  out.gate_origin.clear();
-  out.gate_slot.clear();
-  out.shared.clear();
-  out.most_gates = 0;
+  out.clear();
   if (forest_.vote == Vote::majority) {
     out.constants = {forest_.scale.value(-1), 0, forest_.scale.value(1)};
     out.inexact = {0, 0, 0};
@@ -163,10 +155,6 @@ void ResidualBuilder::keep_gates(const std::vector<Outline::Gate>& gates, std::i
 
 void ResidualBuilder::number_slots() {
   Residual& out = *out_;
-  out.slot_node.clear();
-  out.slot_cut.clear();
-  out.features.clear();
-  out.slot_begin.clear();
   std::int32_t f = -1;
   std::size_t end = 0;  // of its splits; the nodes that make them lie far apart in memory, so that none is looked at
   for (std::size_t w = 0; w < marked_.size(); ++w) {
@@ -197,7 +185,6 @@ void ResidualBuilder::find_singles() {
     const std::int32_t slot = out.nodes[n].slot;
     only_[slot] = only_[slot] == kNone ? n : kSeveral;
   }
-  out.singles.clear();
   for (std::size_t i = 0; i < out.features.size(); ++i) {
     const std::int32_t slot = out.slot_begin[i];
     if (out.slot_begin[i + 1] == slot + 1 && only_[slot] >= 0 && forest_.ordered[out.features[i]])
@@ -208,13 +195,9 @@ void ResidualBuilder::find_singles() {
 void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& box,
                              const std::vector<std::uint8_t>& restricted, std::vector<std::uint8_t>& used) {
   out_ = &out;
+  out.clear();
   out.offset = around.offset;
   out.offset_inexact = around.offset_inexact;
-  out.constants.clear();
-  out.inexact.clear();
-  out.nodes.clear();
-  out.roots.clear();
-  out.trees.clear();
   side_.resize(around.slot_node.size());
   for (std::size_t i = 0; i < around.features.size(); ++i) {
     const std::int32_t f = around.features[i];
@@ -275,14 +258,7 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
 // Keep those gates and slots of the forest around that nodes still have.
 void ResidualBuilder::narrow_gates(const Residual& around) {
   Residual& out = *out_;
-  out.gate_origin.clear();
-  out.gate_slot.clear();
-  out.shared.clear();
   out.most_gates = around.most_gates;
-  out.slot_node.clear();
-  out.slot_cut.clear();
-  out.features.clear();
-  out.slot_begin.clear();
   place_.assign(around.gate_slot.size() + 1, kNone);
   only_.assign(around.slot_node.size(), kNone);
   for (const Residual::Fork& fork : out.nodes) {

@@ -62,6 +62,20 @@ struct Residual {
   };
   std::vector<Single> singles;
 
+  // Begin anew, in the same memory.
+  void clear() {
+    offset = 0;
+    offset_inexact = false;
+    most_gates = 0;
+    constants.clear();
+    inexact.clear();
+    nodes.clear();
+    for (auto* numbers : {&roots, &trees, &gate_origin, &gate_slot, &slot_node, &slot_cut, &features, &slot_begin})
+      numbers->clear();
+    shared.clear();
+    singles.clear();
+  }
+
   // The numbers of a gapped feature, the i-th that occurs, that go right at its slots before `position` and left at the
   // others; none if first > last.
   struct Stretch {
