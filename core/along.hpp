@@ -18,17 +18,24 @@ struct Stretch {  // of cells that lead through a node
 template <typename Visit>
 void visit_along(const Forest& forest, std::int32_t root, const std::vector<Cell>& point, int f, Cell low, Cell high,
                  std::vector<Stretch>& open, const Visit& visit) {
+  const Node* const nodes = forest.nodes.data();
+  const std::uint8_t* const ordered = forest.ordered.data();
+  const Cell* const cells = point.data();
+  const bool in_order = ordered[f];
   open.assign(1, {root, low, high});
   while (!open.empty()) {
     Stretch here = open.back();
     open.pop_back();
-    while (forest.nodes[here.node].feature >= 0) {
-      const Node& node = forest.nodes[here.node];
+    for (;;) {
+      const Node& node = nodes[here.node];
+      if (node.feature < 0) break;
       if (node.feature != f) {
-        here.node = forest.goes_left(here.node, point[node.feature]) ? node.left : node.right;
+        const Cell cell = cells[node.feature];
+        const bool left = ordered[node.feature] ? cell <= node.cut : forest.goes_left(here.node, cell);
+        here.node = left ? node.left : node.right;
         continue;
       }
-      const Cell cut = forest.ordered[f] ? node.cut : Forest::numbers_left(node.cut) - 1;  // the last cell to the left
+      const Cell cut = in_order ? node.cut : Forest::numbers_left(node.cut) - 1;  // the last cell to the left
       if (here.low <= cut && cut < here.high) {
         open.push_back({node.right, cut + 1, here.high});
         here.high = cut;

@@ -180,7 +180,8 @@ const Cancel* ambient_cancel() {
 }
 
 // Stops at the deadline, when cancelled, and on a pending Python signal such as Ctrl-C, which is looked for every 20
-// ms, until there is one: Python tells of it once. What current_cancel stops is interrupted as by Ctrl-C.
+// ms, until there is one: Python tells of it once, and only its main thread, so that no other has to wait for the GIL.
+// What current_cancel stops is interrupted as by Ctrl-C.
 class Stopper {
   using Clock = std::chrono::steady_clock;
 
@@ -200,8 +201,11 @@ class Stopper {
       interrupted_ = true;
     } else if (now >= next_signal_check_) {
       next_signal_check_ = now + kSignalInterval;
-      nb::gil_scoped_acquire gil;
-      interrupted_ = PyErr_CheckSignals() != 0;
+      if (hears_signals_.value_or(true)) {
+        nb::gil_scoped_acquire gil;
+        if (!hears_signals_) hears_signals_ = is_main_thread();
+        interrupted_ = PyErr_CheckSignals() != 0;
+      }
     }
     return interrupted_;
   }
@@ -223,11 +227,17 @@ class Stopper {
       deadline_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
+  static bool is_main_thread() {
+    const nb::object main = nb::module_::import_("threading").attr("main_thread")();
+    return nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
+  }
+
   static constexpr auto kSignalInterval = std::chrono::milliseconds(20);
   const Cancel* const cancel_;
   const Cancel* const ambient_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point next_signal_check_;
+  std::optional<bool> hears_signals_;  // not known before the first check
   bool interrupted_ = false;
 };
 
@@ -380,7 +390,7 @@ nb::tuple delete_features_of_many(Core& core,
   Stopper stopper(seconds, cancel);
   std::vector<std::int32_t> labels(n);
   std::vector<std::uint8_t> kept, used_clauses, minimal(n);
-  std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> counts;
   std::vector<double> scores(n), times;
   kept.reserve(n * n_features);
   {
@@ -422,7 +432,8 @@ nb::tuple delete_features_of_many(Core& core,
       used_clauses.insert(used_clauses.end(), found.used_clauses.begin(), found.used_clauses.end());
       minimal[i] = found.minimal;
       const Tally& tally = found.tally;
-      counts.insert(counts.end(), {tally.entailed, tally.refuted, tally.unknown, tally.remembered, tally.near_ties});
+      counts.insert(counts.end(),
+                    {tally.entailed, tally.refuted, tally.unknown, tally.remembered, tally.near_ties, tally.work});
       times.insert(times.end(), {std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(),
                                  tally.longest_entailed, tally.longest_refuted});
     }
@@ -430,7 +441,7 @@ nb::tuple delete_features_of_many(Core& core,
   if (stopper.interrupted()) throw nb::python_error();
   return nb::make_tuple(as_table(std::move(labels), n, 1), as_table(std::move(scores), n, 1),
                         as_table(std::move(kept), n, n_features), as_table(std::move(used_clauses), n, n_clauses),
-                        as_table(std::move(minimal), n, 1), as_table(std::move(counts), n, 5),
+                        as_table(std::move(minimal), n, 1), as_table(std::move(counts), n, 6),
                         as_table(std::move(times), n, 3));
 }
 
@@ -457,7 +468,8 @@ Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays
 }
 
 Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>& point, int label,
-                      const std::vector<std::int32_t>& order, double seconds, const Cancel* cancel) {
+                      const std::vector<std::int32_t>& order, double seconds, const Cancel* cancel,
+                      std::optional<std::uint64_t> most_work) {
   const Forest& forest = core.forest();
   Box box = make_box(forest, arrays);
   if (point.size() != box.low.size()) throw std::invalid_argument("the point does not fit the forest");
@@ -465,9 +477,11 @@ Inflation inflate_box(Core& core, const Arrays& arrays, const std::vector<Cell>&
   Inflation found;
   {
     nb::gil_scoped_release release;
-    const auto searcher = core.borrow(false, point);
-    found =
-        inflate(*searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); });
+    // What limited work finds depends on the prices, so it has none from before.
+    const auto searcher = most_work ? core.borrow() : core.borrow(false, point);
+    found = inflate(
+        *searcher, forest, point, {ClaimKind::stays, label}, std::move(box), order, [&] { return stopper(); },
+        most_work.value_or(kAnyWork));
   }
   if (stopper.interrupted()) throw nb::python_error();
   return found;
@@ -518,6 +532,7 @@ True
       .def_rw("unknown", &Tally::unknown)
       .def_rw("remembered", &Tally::remembered)
       .def_rw("near_ties", &Tally::near_ties)
+      .def_rw("work", &Tally::work)
       .def_rw("longest_entailed", &Tally::longest_entailed)
       .def_rw("longest_refuted", &Tally::longest_refuted)
       .def("add", &Tally::add, "other"_a, "Count what another search asked.");
@@ -548,6 +563,7 @@ True
       .def_prop_ro("sets", [](const Inflation& found) { return found.box.sets; })
       .def_prop_ro("clauses", [](const Inflation& found) { return places(found.used_clauses); })
       .def_ro("widest", &Inflation::widest)
+      .def_ro("stopped", &Inflation::stopped)
       .def_ro("tally", &Inflation::tally);
   nb::class_<Core>(module, "Forest")
       .def("label", &label_of, "point"_a, "Class index that the model's own predict gives at a point of cells.")
@@ -576,7 +592,7 @@ True
            "unasked"_a, "effort"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features whose change within a box violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
-           "The widest box around one that keeps the label.");
+           "most_work"_a.none(), "The widest box around one that keeps the label, as far as the work allows.");
   nb::class_<HittingSets>(module, "HittingSets")
       .def(nb::init<int>(), "n_features"_a)
       .def("add", &HittingSets::add, "features"_a, "Ask that these features be hit too; at least one.")

@@ -38,6 +38,7 @@ class Search {
       Box box = std::move(open.back());
       open.pop_back();
       ++outcome_.boxes;
+      outcome_.work += forest_.roots.size();  // at least: it walks every tree
       if (!examine(goal, std::move(box), open)) return false;
     }
     return true;

@@ -38,6 +38,7 @@ struct Outcome {
   std::vector<std::uint8_t> used_clauses;  // entailed: per clause, whether the proof used it
   bool near_tie = false;           // the answer rests on float sums inside the rounding band
   std::uint64_t boxes = 0;         // boxes examined
+  std::uint64_t work = 0;          // about as many nodes were passed over: effort that depends on no clock
 };
 
 // Returns true when the search must stop (deadline, Ctrl-C); called every few microseconds to milliseconds.

@@ -9,6 +9,7 @@ namespace {
 // A grove does not grow beyond so many leaves, and later not beyond so many when more features are free. A tree joins
 // it only if that adds at most so many times its own leaves.
 constexpr std::size_t kMostOfGrove = 64, kMostKept = 96, kMostGrowth = 2;
+constexpr int kMostFresh = 2;  // features that the grove has not met yet: with more of them, few trees fit
 constexpr std::size_t kMostMembers = 64;  // so that sums of their values fit 32 bits
 
 // What the leaves of a grove are worth is cut off here, as values are (see Scale).
@@ -83,19 +84,20 @@ void Groves::insert(std::int32_t tree) {
   const bool single = std::has_single_bit(own.features);
   Grove* best = nullptr;
   auto least = single ? kMostOfGrove : kMostGrowth * own.leaves() + 1;  // leaves more
-  for (Grove& grove : groves_) {
-    if ((grove.features & own.features) == 0 || std::has_single_bit(grove.features) != single) continue;
-    if (grove.members.size() >= kMostMembers) continue;
-    const Word more = own.features & ~grove.features;
-    if (more != 0 && std::popcount(own.features & grove.features) < 2) continue;
-    const std::size_t most = std::min(grove.leaves + least - 1, kMostOfGrove);
-    if (most < grove.leaves) continue;
-    const std::size_t leaves = count(grove, tree, most);
-    if (leaves <= most) {
+  // Those first that have all its features: one that fits well ends the count of the others early.
+  for (int fresh = 0; fresh <= kMostFresh; ++fresh) {
+    for (Grove& grove : groves_) {
+      if (least == 0) break;
+      if ((grove.features & own.features) == 0 || std::has_single_bit(grove.features) != single) continue;
+      if (grove.members.size() >= kMostMembers || std::popcount(own.features & ~grove.features) != fresh) continue;
+      if (fresh > 0 && std::popcount(own.features & grove.features) < 2) continue;
+      const std::size_t most = std::min(grove.leaves + least - 1, kMostOfGrove);
+      if (most < grove.leaves) continue;
+      const std::size_t leaves = count(grove, tree, most);
+      if (leaves > most) continue;
       least = leaves - grove.leaves;
       best = &grove;
     }
-    if (least == 0) break;
   }
   if (best == nullptr) {
     best = &groves_.emplace_back(Grove{{}, 0, 0});

@@ -13,6 +13,8 @@ namespace treeproof {
 namespace {
 
 constexpr std::size_t kShifted = 10;  // earlier witnesses that are moved beside the box and tried again
+constexpr int kShares = 64;
+constexpr std::uint64_t kQueriesOfBalance = 4;  // that may take the work of all, if it is limited
 constexpr int kMostPatience = 1 << 20;
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
@@ -33,12 +35,13 @@ struct Step {
 class Inflater {
  public:
   Inflater(Searcher& searcher, const Forest& forest, const std::vector<Cell>& home, Claim claim, Box box,
-           const std::vector<std::int32_t>& order, const Poll& must_stop, Guessing guessing)
+           const std::vector<std::int32_t>& order, const Poll& must_stop, std::uint64_t most_work, Guessing guessing)
       : searcher_(searcher),
         forest_(forest),
         home_(home),
         claim_(claim),
         must_stop_(must_stop),
+        most_work_(most_work),
         most_unproved_(guessing.most_unproved),
         sweep_(forest, claim),
         shifted_(kShifted, sweep_),
@@ -64,6 +67,7 @@ class Inflater {
   }
 
   Inflation run() {
+    if (!steps_.empty() && !balance()) return std::move(result_);
     for (std::size_t next = 0;;) {
       while (next < steps_.size() && unproved_ < std::min(at_once_, most_unproved_)) {
         if (!take(next)) return std::move(result_);
@@ -92,6 +96,35 @@ class Inflater {
   }
 
  private:
+  // Move all ends outward by the largest share of what lies beyond them that is found to hold; false when it is over.
+  bool balance() {
+    const Box start = guess_;
+    int share = 0;
+    for (int more = kShares / 2; more > 0; more /= 2) {
+      Box wider = start;
+      for (const auto [f, move] : steps_) {
+        if ((move != Move::up && move != Move::down) || !start.has_numbers(f)) continue;
+        const Cell last = forest_.gapped[f] ? forest_.missing_cell(f) - 1 : forest_.n_cells[f] - 1;
+        wider.low[f] = start.low[f] - part(start.low[f], share + more);
+        wider.high[f] = start.high[f] + part(last - start.high[f], share + more);
+      }
+      if (wider.low != guess_.low || wider.high != guess_.high) {
+        if (std::any_of(witnesses_.begin(), witnesses_.end(),
+                        [&](const std::vector<Cell>& witness) { return contains(wider, witness); }))
+          continue;
+        Outcome outcome = ask(wider, kUnlimited, most_work_ / kQueriesOfBalance);
+        if (over_) return false;
+        if (outcome.status == Status::refuted) witnesses_.push_back(std::move(outcome.witness));
+        if (outcome.status != Status::entailed) continue;
+        result_.box = guess_ = wider;
+      }
+      share += more;
+    }
+    return true;
+  }
+
+  static Cell part(Cell cells, int share) { return static_cast<Cell>(std::int64_t{cells} * share / kShares); }
+
   // Let the guess take the cells of a step that no witness excludes; false when the time is up.
   bool take(std::size_t i) {
     const Step step = steps_[i];
@@ -221,21 +254,22 @@ class Inflater {
     witnesses_.push_back(witness);
   }
 
-  Outcome ask(const Box& box, int patience) {
+  Outcome ask(const Box& box, int patience, std::uint64_t most_work = kAnyWork) {
     int polls = 0;
     const Poll must_stop = [&] {
-      over_ = over_ || must_stop_();  // asked only until it says so: an interrupt is seen once
-      return over_ || ++polls > patience;
+      result_.stopped = result_.stopped || must_stop_();  // asked only until it says so: an interrupt is seen once
+      over_ = over_ || result_.stopped || result_.tally.work + searcher_.work() >= most_work_;
+      return over_ || ++polls > patience || searcher_.work() >= most_work;
     };
     const auto began = std::chrono::steady_clock::now();
     Outcome outcome = searcher_.decide(box, claim_, home_, must_stop);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    result_.tally.count(outcome, seconds);
     if (over_) {
-      ++result_.tally.unknown;
+      result_.tally.unknown += result_.stopped;
       result_.widest = false;
       return outcome;
     }
-    result_.tally.count(outcome, seconds);
     if (outcome.status == Status::entailed)
       for (std::size_t c = 0; c < forest_.clauses.size(); ++c) result_.used_clauses[c] |= outcome.used_clauses[c];
     return outcome;
@@ -376,6 +410,7 @@ class Inflater {
   const std::vector<Cell>& home_;
   const Claim claim_;
   const Poll& must_stop_;
+  const std::uint64_t most_work_;
   const int most_unproved_;
   std::vector<Step> steps_;
   Sweep sweep_;
@@ -397,8 +432,9 @@ class Inflater {
 }  // namespace
 
 Inflation inflate(Searcher& searcher, const Forest& forest, const std::vector<Cell>& home, Claim claim, Box box,
-                  const std::vector<std::int32_t>& order, const Poll& must_stop, Guessing guessing) {
-  return Inflater(searcher, forest, home, claim, std::move(box), order, must_stop, guessing).run();
+                  const std::vector<std::int32_t>& order, const Poll& must_stop, std::uint64_t most_work,
+                  Guessing guessing) {
+  return Inflater(searcher, forest, home, claim, std::move(box), order, must_stop, most_work, guessing).run();
 }
 
 }  // namespace treeproof

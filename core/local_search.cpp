@@ -65,17 +65,14 @@ void LocalSearch::value_changes() {
   std::fill(missing_gain_.begin(), missing_gain_.end(), 0);
   for (const std::int32_t root : r.roots) {
     std::int32_t at = root;
-    while (at >= 0) {
-      at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
-    }
-    const std::int64_t base = r.constants[~at];
-    for (at = root; at >= 0;) {  // positions that still follow the path: all, at the root
+    while (at >= 0) {  // positions that still follow the path: all, at the root
       const std::int32_t i = feature_of_slot_[r.nodes[at].slot];
       low_[i] = r.slot_begin[i];
       high_[i] = r.slot_begin[i + 1];
       missing_stays_[i] = forest_.gapped[r.features[i]] && position_[i] >= 0;
       at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
     }
+    const std::int64_t base = r.constants[~at];
     for (at = root; at >= 0;) {
       const Residual::Fork& fork = r.nodes[at];
       const std::int32_t s = fork.slot;

@@ -39,6 +39,8 @@ constexpr int kLocalPatienceBelow = 30;
 // Groves are joined once a query has taken so many boxes: choosing them costs as much as some. Boosted trees, many
 // small ones whose bound is far off, gain at once; of 100 voting trees only the hardest queries do.
 constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
+// A new box costs about as much as so many iterations, and a query about so many nodes of each tree.
+constexpr std::uint64_t kWorkOfBox = 8, kWorkOfTree = 2;
 constexpr std::size_t kMostJoined = 2048;  // trees: each is tried with every grove, without a look at the clock
 
 }  // namespace
@@ -60,7 +62,9 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   home_ = &home;
   must_stop_ = &must_stop;
   next_local_ = kLocalAfter;
+  whole_pair_ = {-1, -1};
   outcome_ = Outcome{};
+  outcome_.work = kWorkOfTree * forest_.roots.size();
   outcome_.used.assign(forest_.n_features, 0);
   outcome_.used_clauses.assign(forest_.clauses.size(), 0);
   restricted_.resize(forest_.n_features);
@@ -116,7 +120,14 @@ bool Searcher::moves_witness(const Box& box) {
   const Pair pair{last_winner_, claim_.label};
   std::vector<Cell> point = nearest_in(box, last_witness_);
   trail_.go(point, pair);
-  if (trail_.best_lead(box, freed, point[freed]) < forest_.least(pair.winner, pair.loser) - forest_.band) return false;
+  const std::int64_t lead = trail_.best_lead(box, freed, point[freed]), least = forest_.least(pair.winner, pair.loser);
+  if (lead < least - forest_.band) return false;
+  if (lead >= least + forest_.band && forest_.n_classes == 2 && forest_.vote != Vote::exact) {
+    // No rounding changes who wins: nobody has to go there.
+    if (!keeps_clauses(forest_, point)) return false;
+    witness(std::move(point), pair.winner, true);
+    return true;
+  }
   trail_.go(point, pair);
   return refutes(std::move(point), trail_.leaves());
 }
@@ -285,6 +296,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
 bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
+  outcome_.work += kWorkOfBox * level.residual.nodes.size();
   const std::int64_t wide_target = target, exact_target = this->exact_target(pair);
   const int most = depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
   const int soon = depth == 0 ? kSoonAtRoot : kSoon;
@@ -308,6 +320,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       outcome_.status = Status::stopped;
       return false;
     }
+    outcome_.work += level.residual.nodes.size();
     const std::int64_t bound = lagrangian.evaluate();
     bool closed = lagrangian.closes(wide_target, exact_target);
     if (!closed && bound < exact_target) {
@@ -377,9 +390,13 @@ bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vect
 
 // Local search in all of the query's box, from the best cells of a part of it.
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
-  if (!builder_.build(whole_, outline_, pair, must_stop_)) {
-    outcome_.status = Status::stopped;
-    return true;
+  if (pair.winner != whole_pair_.winner || pair.loser != whole_pair_.loser) {
+    whole_pair_ = {-1, -1};
+    if (!builder_.build(whole_, outline_, pair, must_stop_)) {
+      outcome_.status = Status::stopped;
+      return true;
+    }
+    whole_pair_ = pair;
   }
   std::vector<Cell> point = nearest_in(part, *home_);
   level.lagrangian.place_best_cells(point);
@@ -395,13 +412,18 @@ bool Searcher::refutes(std::vector<Cell> point) {
 bool Searcher::refutes(std::vector<Cell> point, const std::vector<std::int32_t>& leaves) {
   const int label = forest_.label_of_leaves(leaves);
   if (!claim_.violated_by(label) || !keeps_clauses(forest_, point)) return false;
+  witness(std::move(point), label, is_certain(leaves));
+  return true;
+}
+
+// The query ends with a point that has this label; `certain` if sums of scores alone show it.
+void Searcher::witness(std::vector<Cell> point, int label, bool certain) {
   outcome_.status = Status::refuted;
   outcome_.witness = std::move(point);
   outcome_.label = label;
   last_witness_ = outcome_.witness;
   last_winner_ = label;
-  outcome_.near_tie = !is_certain(leaves);
-  return true;
+  outcome_.near_tie = !certain;
 }
 
 // Whether sums of scores alone show that a point with these leaves violates the claim, outside the rounding band.

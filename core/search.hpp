@@ -31,6 +31,9 @@ class Searcher {
   Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
                  Recorder* recorder = nullptr);
 
+  // What the query at hand, or the last one, has taken so far; see Outcome.
+  std::uint64_t work() const { return outcome_.work; }
+
  private:
   struct Level {  // buffers of one depth of the search
     Outline outline;
@@ -50,6 +53,7 @@ class Searcher {
                    bool& closed);
   bool refutes(std::vector<Cell> point);
   bool refutes(std::vector<Cell> point, const std::vector<std::int32_t>& leaves);
+  void witness(std::vector<Cell> point, int label, bool certain);
   bool moves_witness(const Box& box);
   bool is_certain(const std::vector<std::int32_t>& leaves) const;
   bool decide_exactly(const Outline& outline, const std::vector<Pair>& pairs);
@@ -86,7 +90,8 @@ class Searcher {
   Recorder* recorder_ = nullptr;
   std::uint64_t next_local_ = 0;  // boxes to examine until the next local search in the whole box
   std::int64_t band_ = -1;  // for the pair at hand in all of the query's box, if not negative
-  Residual whole_;  // of the whole box
+  Residual whole_;  // of the whole box, once it is needed
+  Pair whole_pair_{-1, -1};  // of which pair
   std::vector<std::int32_t> leaves_;  // of the last point evaluated
   std::vector<std::uint8_t> restricted_;
   Outcome outcome_;

@@ -14,18 +14,21 @@ void Trail::go(const std::vector<Cell>& point, Pair pair) {
   pair_ = pair;
   leaves_.resize(n_trees);
   met_.resize(n_trees, 0);
+  worth_.resize(n_trees, 0);
   if (first || !same_pair) {
     for (std::size_t t = 0; t < n_trees; ++t)
       if (first || (met_[t] & changed) != 0) walk(t);
     lead_ = 0;
-    for (const std::int32_t leaf : leaves_) lead_ += difference(leaf);
+    for (std::size_t t = 0; t < n_trees; ++t) lead_ += worth_[t] = difference(leaves_[t]);
     return;
   }
-  for (std::size_t t = 0; t < n_trees; ++t) {
+  for (std::size_t t = 0; changed != 0 && t < n_trees; ++t) {
     if ((met_[t] & changed) == 0) continue;
     const std::int32_t before = leaves_[t];
     walk(t);
-    if (leaves_[t] != before) lead_ += difference(leaves_[t]) - difference(before);
+    if (leaves_[t] == before) continue;
+    lead_ -= worth_[t];
+    lead_ += worth_[t] = difference(leaves_[t]);
   }
 }
 
@@ -52,7 +55,7 @@ std::int64_t Trail::best_lead(const Box& box, int f, Cell& best) {
   gain_.assign(static_cast<std::size_t>(high - low) + 2, 0);
   for (std::size_t t = 0; t < leaves_.size(); ++t) {
     if ((met_[t] & bit(f)) == 0 || !forest_.contested(t, pair_)) continue;
-    const std::int64_t now = difference(leaves_[t]);
+    const std::int64_t now = worth_[t];
     visit_along(forest_, forest_.roots[t], point_, f, low, high, open_, [&](std::int32_t leaf, Cell first, Cell last) {
       const std::int64_t change = difference(leaf) - now;
       gain_[first - low] += change;

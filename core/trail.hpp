@@ -42,6 +42,7 @@ class Trail {
   Pair pair_{};
   std::vector<std::int32_t> leaves_;  // per tree
   std::vector<Word> met_;  // per tree: the features that its path met, modulo 64
+  std::vector<std::int64_t> worth_;  // per tree: what its leaf adds to the lead
   std::int64_t lead_ = 0;
   std::vector<std::int64_t> gain_;  // per cell of a feature that is looked at: what it adds more than the cell before
   std::vector<Stretch> open_;

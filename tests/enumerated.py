@@ -168,10 +168,18 @@ class World:
             cuts = [math.floor(cut) for cut in cuts]
         return Fraction(max(cuts, default=0)) - Fraction(min(cuts, default=0)) or Fraction(1)
 
-    def distances(self, i: int, scale: Mapping[str, Any]) -> dict[int, Fraction]:
-        """How far each changed feature of an input is."""
-        units = {j: scale.get(self.forest.columns[j].name) for j in np.flatnonzero(~self.same[i]).tolist()}
-        return {j: self.distance(j, float(self.grid[i, j]), unit) for j, unit in units.items()}
+    def nearest(self, inputs: Any, measure: Any, scale: Mapping[str, Any]) -> Fraction:
+        """The least distance of some inputs, by a numpy function of the distances of their values."""
+        columns = [np.unique(column, return_inverse=True) for column in self.grid[inputs].T]
+        units = [scale.get(column.name) for column in self.forest.columns]
+        apart = [
+            [self.distance(j, value, units[j]) if str(value) != str(self.x[j]) else Fraction(0) for value in values]
+            for j, values in enumerate(values.tolist() for values, _ in columns)
+        ]
+        parts = math.lcm(*(distance.denominator for found in apart for distance in found))
+        whole = [np.array([int(distance * parts) for distance in found], dtype=object) for found in apart]
+        rows = np.column_stack([found[which] for found, (_, which) in zip(whole, columns, strict=True)])
+        return Fraction(min(measure(rows, axis=1)), parts)
 
     def distance(self, j: int, new: float, unit: Any) -> Fraction:
         """How far a value is from the row's own, in units of the feature's span unless another unit is given."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ from treeproof.space.domains import Clause, Domain
 
 NEAR_TIES = [0.0, 0.1, 0.2, 0.3, -0.1, -0.3, 0.5, 1.0, 1e-9, 0.1 + 1e-9, 0.7, -1.1]
 THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 1.0 + 1e-12, float(np.float32(0.1)), 0.1, -2.0]
+
+
+def pick(rng: np.random.Generator, options: Sequence[Any]) -> Any:
+    """The option that `rng.choice` would draw, which makes an array of all of them first."""
+    return options[int(rng.integers(len(options)))]
 
 
 def random_forest(
@@ -40,7 +45,7 @@ def random_forest(
     if categorical:
         columns[0] = Column("c0", ("red", "green", "blue", "grey"))
     numeric = [c.name for c in columns if c.categories is None]
-    sides = {name: str(rng.choice(["yes", "no", "either"])) for name in numeric}
+    sides = {name: pick(rng, ["yes", "no", "either"]) for name in numeric}
     sums = random_sums(rng, n_classes) if vote == "sum" else None
     if sums is not None and not sums.softmax and sums.sigmoid is None:
         apart = rng.spawn(1)[0]  # draws of its own
@@ -61,9 +66,9 @@ def random_forest(
         if categorical and rng.random() < 0.4:
             chosen = [c for c in ("red", "green", "blue", "grey") if rng.random() < 0.5]
             return isin("c0", chosen, node(level - 1), node(level - 1))
-        name = str(rng.choice(numeric))
-        side = sides[name] if sides[name] != "either" else str(rng.choice(["yes", "no"]))
-        return split(name, float(rng.choice(THRESHOLDS)), node(level - 1), node(level - 1), missing=side)
+        name = pick(rng, numeric)
+        side = sides[name] if sides[name] != "either" else pick(rng, ["yes", "no"])
+        return split(name, pick(rng, THRESHOLDS), node(level - 1), node(level - 1), missing=side)
 
     trees = [node(depth) for _ in range(n_trees)]
     return build_forest(trees, columns=columns, classes=list(range(n_classes)), vote=vote, dtype=dtype, sums=sums)
@@ -118,8 +123,8 @@ def random_row(rng: np.random.Generator, forest: Forest) -> list[Any]:
         if column.missing == "expected" and rng.random() < 0.2:
             row.append(float("nan"))
             continue
-        base = dtype(rng.choice(THRESHOLDS))
-        row.append(float(rng.choice([np.nextafter(base, dtype(-9)), base, np.nextafter(base, dtype(9))])))
+        base = dtype(pick(rng, THRESHOLDS))
+        row.append(float(pick(rng, [np.nextafter(base, dtype(-9)), base, np.nextafter(base, dtype(9))])))
     return row
 
 
@@ -175,7 +180,7 @@ class Labels:
         return not (wrong & (inside >= 0)).any()
 
 
-_labels = lru_cache(maxsize=8)(Labels)
+_labels = lru_cache(maxsize=1000)(Labels)  # tests of several oracles ask about the same forests
 
 
 def holds(forest: CellForest, query: Query) -> bool:
@@ -205,7 +210,7 @@ def random_clauses(rng: np.random.Generator, forest: CellForest) -> tuple[Clause
     """One to four constraints between features, of one to three literals each; perhaps no point satisfies them all."""
 
     def literal() -> tuple[int, Domain]:
-        f = int(rng.choice([f for f, n in enumerate(forest.n_cells) if n > 1]))
+        f = pick(rng, [f for f, n in enumerate(forest.n_cells) if n > 1])
         n = forest.n_cells[f]
         at = int(rng.integers(1, n))
         if forest.ordered[f]:
@@ -221,23 +226,25 @@ def random_clauses(rng: np.random.Generator, forest: CellForest) -> tuple[Clause
 
 
 def cell_forests(n: int, *, seed: int, vote: Vote = "majority", **shape: Any) -> Iterator[CellForest]:
-    """`n` random forests over cells, of 1 to 5 classes."""
+    """`n` random forests over cells, of 1 to 5 classes; the same ones for the same seed, vote and shape."""
     for i in range(n):
-        rng = np.random.default_rng([seed, i])
-        yield discretise(
-            declare(
-                random_forest(
-                    rng,
-                    vote=vote,
-                    n_classes=int(rng.integers(1, 6)),
-                    n_trees=int(rng.integers(1, 8)),
-                    categorical=bool(rng.random() < 0.3),
-                    missing=vote == "sum" and bool(rng.random() < 0.5),
-                    dtype="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
-                    **shape,
-                )
-            )
-        )
+        yield _cell_forest(seed, i, vote, **shape)
+
+
+@cache  # to make a forest takes longer than most oracles take to answer about it
+def _cell_forest(seed: int, i: int, vote: Vote, **shape: Any) -> CellForest:
+    rng = np.random.default_rng([seed, i])
+    forest = random_forest(
+        rng,
+        vote=vote,
+        n_classes=int(rng.integers(1, 6)),
+        n_trees=int(rng.integers(1, 8)),
+        categorical=bool(rng.random() < 0.3),
+        missing=vote == "sum" and bool(rng.random() < 0.5),
+        dtype="float64" if vote == "sum" and rng.random() < 0.5 else "float32",
+        **shape,
+    )
+    return discretise(declare(forest))
 
 
 def hard_forest(n_variables: int = 200, seed: int = 0) -> tuple[Forest, np.ndarray]:

@@ -125,20 +125,25 @@ def run_minimum(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
 
 def run_inflate(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
     table = Table(
-        "inflate: an explanation with all bounds as wide as they go, beside the plain one",
-        "dataset:15 plain_ms:10.3f inflated_ms:13.3f ratio:8.2f worst:8.2f widest:8 instances:11 plain_%:9.2f "
-        "inflated_%:12.2f",
+        "inflate: bounds widened quickly, and as wide as they go, beside the plain explanation",
+        "dataset:15 plain_ms:10.3f inflated_ms:13.3f ratio:8.2f worst:8.2f proved_widest:15 instances:11 "
+        "widest_ms:11.3f widest_ratio:14.2f plain_%:9.2f inflated_%:12.2f widest_%:10.2f",
     )
     for name, _, explainer, rows in explainers(args):
-        ways = {"plain": explainer.abductive, "inflated": partial(explainer.abductive, inflate=True)}
+        ways = {
+            "plain": explainer.abductive,
+            "inflated": partial(explainer.abductive, inflate="quick"),
+            "widest": partial(explainer.abductive, inflate="widest"),
+        }
         timed = take_turns(ways, rows, args.repeats)
-        plain, inflated = timed["plain"], timed["inflated"]
+        plain, inflated, widest = timed["plain"], timed["inflated"], timed["widest"]
         row = {"dataset": name, "plain_ms": ms(plain), "inflated_ms": ms(inflated), "ratio": ms(inflated) / ms(plain)}
         row |= {"worst": float(np.max(medians(inflated) / medians(plain))), "instances": len(rows)}
+        row |= {"widest_ms": ms(widest), "widest_ratio": ms(widest) / ms(plain)}
         X, _ = read(args.data, name)[:2]
-        for way, results in (("plain", plain.results), ("inflated", inflated.results)):
-            row[f"{way}_%"] = 100 * float(np.mean([explainer.coverage(why, X).share for why in results]))
-        table.add(row | {"widest": sum(why.widest for why in inflated.results)})
+        for way, done in timed.items():
+            row[f"{way}_%"] = 100 * float(np.mean([explainer.coverage(why, X).share for why in done.results]))
+        table.add(row | {"proved_widest": sum(why.widest for why in inflated.results)})
     worst = max(table.rows, key=lambda row: row["ratio"])
     within = sum(row["ratio"] <= 5 for row in table.rows)
     return table.rows, [
@@ -147,6 +152,7 @@ def run_inflate(args: argparse.Namespace) -> tuple[list[Row], list[Row]]:
         ),
         figure(f"largest ratio of a set ({worst['dataset']})", worst["ratio"], "<= 5", worst["ratio"] <= 5),
         figure("% of the rows that a widened rule covers, mean", float(np.mean([r["inflated_%"] for r in table.rows]))),
+        figure("% of the rows that a widest rule covers, mean", float(np.mean([r["widest_%"] for r in table.rows]))),
         figure("% of the rows that a plain rule covers, mean", float(np.mean([r["plain_%"] for r in table.rows]))),
     ]
 

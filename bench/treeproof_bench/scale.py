@@ -16,8 +16,11 @@ can be interrupted and gone on with.
 * `rows_s`: rows per second of the whole run, its start included;
 * `ms_row`: an explanation's own time, on average;
 * `peak_mb`: the largest memory (PSS: shared pages count once) of all its processes together;
+* `start`: the seconds that a run with the same model and workers takes for a table of one row in each file, those of
+  its explanations not counted: to import, to build the explainer, to start workers and to end them;
 * `efficiency`: the sum of the explanations' own seconds with one thread, alone, divided by the run's seconds times its
-  workers; ``-`` until a run with one thread was measured for the model. Measure it on a machine that does nothing else.
+  workers; ``-`` until a run with one thread was measured for the model. Measure it on a machine that does nothing else;
+* `later`: the same, with the seconds of the start taken from the run's.
 
 ``--part shared`` measures how many searches rows of discrete columns share, and ``--part pickle`` how long an explainer
 takes to be built and to be unpickled, and how long until a worker has it.
@@ -26,6 +29,7 @@ takes to be built and to be unpickled, and how long until a worker has it.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import pickle
@@ -139,22 +143,28 @@ NAMES = ("model", "rows", "backend", "workers")
 
 def measure(args: argparse.Namespace) -> None:
     known = [record for record in _read(args.json) if record.get("part", "tables") == "tables"]
-    print("model      rows      backend workers   rows/s  ms/row  peak MB  efficiency")
-    for model in args.model:
-        for rows in args.rows:
-            table, saved = prepare(args.folder, rows, model)
-            for backend in args.backend:
-                for workers in args.workers:
-                    place = dict(zip(NAMES, (model, rows, backend, workers), strict=True))
-                    record = next((each for each in known if {name: each[name] for name in NAMES} == place), None)
-                    if record is None:
-                        record = place | run(table, saved, args.folder / "out", workers, backend)
-                        known.append(record)
-                        _append(args.json, {"part": "tables", **record})
-                    _tell(record, known)
+    print("model      rows      backend workers   rows/s  ms/row  peak MB  start  efficiency  later")
+    for model, rows, backend, workers in itertools.product(args.model, args.rows, args.backend, args.workers):
+        short = _measured(args, known, (model, FILES, backend, workers))
+        start = short["seconds"] - short["explaining"] / workers
+        _tell(_measured(args, known, (model, rows, backend, workers)), start, known)
 
 
-def _tell(record: dict[str, Any], known: list[dict[str, Any]]) -> None:
+def _measured(
+    args: argparse.Namespace, known: list[dict[str, Any]], choice: tuple[str, int, str, int]
+) -> dict[str, Any]:
+    """Return what one run takes, measured unless it is known."""
+    place = dict(zip(NAMES, choice, strict=True))
+    record = next((each for each in known if {name: each[name] for name in NAMES} == place), None)
+    if record is None:
+        model, rows, backend, workers = choice
+        record = place | run(*prepare(args.folder, rows, model), args.folder / "out", workers, backend)
+        known.append(record)
+        _append(args.json, {"part": "tables", **record})
+    return record
+
+
+def _tell(record: dict[str, Any], start: float, known: list[dict[str, Any]]) -> None:
     """Print one line; efficiency is measured against the longest run of the same model with one thread."""
     alone = [
         each for each in known if (each["model"], each["backend"], each["workers"]) == (record["model"], "threads", 1)
@@ -165,7 +175,8 @@ def _tell(record: dict[str, Any], known: list[dict[str, Any]]) -> None:
     print(
         f"{record['model']:<9} {rows:>9,} {record['backend']:>8} {record['workers']:>7} {rows / seconds:>8.0f} "
         f"{1000 * record['explaining'] / rows:>7.3f} {record['peak_mb']:>8.0f} "
-        f"{'-' if ideal is None else f'{ideal / seconds:.2f}':>11}",
+        f"{start:>6.2f} {'-' if ideal is None else f'{ideal / seconds:.2f}':>11} "
+        f"{'-' if ideal is None else f'{ideal / (seconds - start):.2f}':>6}",
         flush=True,
     )
 

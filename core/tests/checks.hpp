@@ -29,14 +29,15 @@ inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0;
-  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0;
+  std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0,
+                moved_witnesses = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0, changes = 0, stopped_changes = 0;
   std::uint64_t hittings = 0, hitting_sets = 0, stopped_hittings = 0;
   std::uint64_t sweeps = 0, sweep_witnesses = 0;
-  std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0;
+  std::uint64_t inflations = 0, retaken_inflations = 0, stopped_inflations = 0, bounded_inflations = 0;
 
   void print() const {
     const std::pair<const char*, std::uint64_t> all[] = {
@@ -65,6 +66,7 @@ inline struct Counts {
         {"sweeps", sweeps},
         {"sweeps with a witness", sweep_witnesses},
         {"trails of points", trails},
+        {"witnesses moved into the next box", moved_witnesses},
         {"plain goals", plain_goals},
         {"plain queries", plain_queries},
         {"queries", queries},
@@ -89,6 +91,7 @@ inline struct Counts {
         {"inflations", inflations},
         {"inflations with wrong guesses", retaken_inflations},
         {"inflations stopped", stopped_inflations},
+        {"inflations that ran out of work", bounded_inflations},
     };
     for (const auto& [name, count] : all) std::printf("%s: %llu\n", name, static_cast<unsigned long long>(count));
   }
@@ -292,6 +295,7 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
 
 // test_search.cpp
 void check_search(Random& random, const Case& c, Searcher& reused);
+void check_moved_witnesses(Random& random, const Case& c);
 void regression_core_of_named_values();
 void regression_aim_where_leaves_need_the_band();
 void regression_closed_by_a_narrow_band_later();

@@ -46,6 +46,7 @@ void check_case(std::uint64_t seed) {
   check_plain(random, c);
   Searcher reused(c.forest);
   check_search(random, c, reused);
+  check_moved_witnesses(random, c);
   check_deletion(random, c, reused);
   check_clauses(random, c);
   check_sweep(random, c);

@@ -51,6 +51,25 @@ void check_search(Random& random, const Case& c, Searcher& reused) {
   }
 }
 
+// Features freed one after the other, as a deletion does: witnesses are moved from one box into the next.
+void check_moved_witnesses(Random& random, const Case& c) {
+  Searcher searcher(c.forest);
+  const Point home = random.pick(c.points);
+  const Claim claim = true_claim(random, c, home);
+  std::vector<std::size_t> order(home.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  random.shuffle(order);
+  Allowed allowed;
+  for (const Cell cell : home) allowed.push_back({cell});
+  for (const std::size_t f : order) {
+    allowed[f] = c.full()[f];
+    const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop);
+    check_outcome(c, allowed, claim, outcome);
+    if (outcome.status == Status::refuted) allowed[f] = {home[f]};
+    counts.moved_witnesses += outcome.status == Status::refuted && outcome.boxes == 0;
+  }
+}
+
 // Each of two values of a feature wins one of two trees, a third value none. Allowing only the first two decides no
 // split, so the proof was said not to need that; but it needs that the third is excluded.
 void regression_core_of_named_values() {

@@ -22,6 +22,7 @@ class Tally:
     unknown: int
     remembered: int
     near_ties: int
+    work: int
     longest_entailed: float
     longest_refuted: float
     def __init__(self) -> None: ...
@@ -60,6 +61,7 @@ class Inflation:
     sets: list[int]
     clauses: list[int]
     widest: bool
+    stopped: bool
     tally: Tally
 
 class HittingSets:
@@ -138,6 +140,7 @@ class Forest:
         order: list[int],
         seconds: float,
         cancel: Cancel | None,
+        most_work: int | None,
     ) -> Inflation: ...
 
 def make_forest(**fields: Any) -> Forest: ...

@@ -183,6 +183,13 @@ def _following(value: float, numbers: str) -> float:
     return float(following)
 
 
+def _nearest(value: Fraction) -> float:
+    """Return the nearest number, which is off by at most 2**-53 of its size; where it may be by more, refuse it."""
+    near = float(value)
+    require(near == value or abs(near) >= sys.float_info.min, "A sum of a pair is too small to be rounded.")
+    return near
+
+
 def _downward(value: Fraction) -> float:
     """Return the largest number that is not larger, or one below that."""
     near = float(value)
@@ -249,7 +256,8 @@ class Model:
         require(set(document["classes"]) == {"dtype", "labels"}, "Classes have a dtype and labels.")
         self.classes: list[Any] = document["classes"]["labels"]
         self.n_classes, self.names = len(self.classes), [_printable(label) for label in self.classes]
-        require(len(set(self.names)) == self.n_classes > 0, "Class labels must differ.")
+        differ = len(set(self.names)) == len(set(self.classes)) == self.n_classes > 0  # 1 and true are equal
+        require(differ, "Class labels must differ.")
         self.columns: list[Any] = document["columns"]
         for column in self.columns:
             known = column.get("missing", "never") in ("never", "possible", "expected") and set(column) <= COLUMN_KEYS
@@ -687,6 +695,23 @@ class Feature:
         """Return cells of numbers as cells: the inverse of `without_missing`."""
         return numbers & ((1 << self.gap) - 1) | numbers >> self.gap << self.gap + 1
 
+    def ranges(self, cells: int) -> list[tuple[float, float]]:
+        """Return the least and the largest number of each run of cells of numbers.
+
+        Both are in it: x > 0.5 would be false of 0.5000000001, which float32 reads as 0.5.
+        """
+        numbers = self.without_missing(cells)
+        firsts, lasts = _bits(numbers & ~(numbers << 1)), _bits(numbers & ~(numbers >> 1))
+        return [(self._least(first), self.uppers[last]) for first, last in zip(firsts, lasts, strict=True)]
+
+    def _least(self, place: int) -> float:
+        """Return the least number of a cell of numbers, counted without that of missing values."""
+        if place == 0:
+            return self.lowest
+        upper = self.uppers[place - 1]
+        following = _following(upper, self.numbers)
+        return max(upper + 1, following) if self.whole else following
+
     def beside(self, cells: int) -> int:
         """Return the cells by which a condition may be extended: of numbers the next ones, of values all others."""
         if self.points:
@@ -811,7 +836,11 @@ def _runs(given: Any, below: int, what: str) -> int:
 
 def _bits(bits: int) -> list[int]:
     """Return the places of the bits that are set."""
-    return [i for i in range(bits.bit_length()) if bits >> i & 1]
+    places = []
+    while bits:
+        places.append((bits & -bits).bit_length() - 1)
+        bits &= bits - 1
+    return places
 
 
 # ---------------------------------------------------------------------------------------------------------- the claim
@@ -902,17 +931,21 @@ def check(
         if isinstance(certificate, str):
             work.spend(BYTE_STEPS * len(certificate))
             certificate = parse(certificate)
-        about = {"pair", "pairs", "other"} & set(certificate) if isinstance(certificate, dict) else set()
+        require_known(certificate)
+        about = {"pair", "pairs", "other"} & set(certificate)
         require(row is None or not about, "The certificate is about all inputs, not about a row.")
         if "other" in about:
             require(second is not None, "The certificate is about two models, but only one is given.")
         else:
             require(second is None, "The certificate is about one model, but two are given.")
+        right = (certificate.get("model"), certificate.get("other")) == (
+            first.fingerprint,
+            second and second.fingerprint,
+        )
+        require(right, "The certificate is about another model: the fingerprints differ.")
         if not about:
             claim = Claim(certificate, first, work)
             return say(claim, claim.check(row))
-        if about != {"pair"}:
-            require_version(certificate)
         if "pairs" in about:
             return say_of_pairs(*check_labels(certificate, first, second, work), first, second)
         if second is None:
@@ -925,15 +958,9 @@ def check(
         raise CheckError(_unreadable("certificate", error)) from error
 
 
-def require_models(certificate: dict[str, Any], model: Model, other: Model | None = None) -> None:
-    """Require that a certificate is about this model, or about these two."""
-    right = (certificate["model"], certificate.get("other")) == (model.fingerprint, other and other.fingerprint)
-    require(right, "The certificate is about another model: the fingerprints differ.")
-
-
-def require_version(certificate: dict[str, Any]) -> None:
+def require_known(certificate: Any) -> None:
     """Require the format that this checker knows."""
-    known = certificate.get("format") == "treeproof-certificate"
+    known = isinstance(certificate, dict) and certificate.get("format") == "treeproof-certificate"
     require(known, "This is not a treeproof certificate.")
     version = certificate["version"]
     right = type(version) is int and version == VERSION
@@ -943,14 +970,11 @@ def require_version(certificate: dict[str, Any]) -> None:
 class Claim:
     """What every certificate claims something about: a model, a space, and an instance with its label."""
 
-    def __init__(self, certificate: Any, model: Model, budget: Budget) -> None:
-        require(isinstance(certificate, dict), "This is not a treeproof certificate.")
-        require_version(certificate)
+    def __init__(self, certificate: dict[str, Any], model: Model, budget: Budget) -> None:
         claim = certificate["claim"]
         require(type(claim) is str and claim in CLAIM_KEYS, f"Unknown claim {claim!r}.")
         keys = KEYS | CLAIM_KEYS[claim] | ({"around", "groups"} & set(certificate))
         require(set(certificate) == keys, f"Unknown or missing fields: {sorted(set(certificate) ^ keys)}.")
-        require_models(certificate, model)
         self.given, self.model, self.budget, self.leaves = certificate, model, budget, 0
         self.space = Space(model, certificate["space"], budget)
         self.features = self.space.features
@@ -1305,7 +1329,6 @@ class Pair:
         self.pair = certificate["pair"]
         keys = self.keys if other else self.keys | {"columns"}
         require(set(self.pair) == keys, "A pair has unknown or missing fields.")
-        require_models(certificate, model, other)
         self.model, self.other, self.two, self.budget = model, other or model, other is not None, budget
         require(None not in (self.model.error, self.other.error), "The model's sums must not overflow.")
         self.differ = [] if other else _ints(self.pair["columns"], 0, len(model.columns), "Columns of a pair")
@@ -1319,7 +1342,7 @@ class Pair:
         self.sums: list[Sum] = []
         self.read()
         self.none = [0.0] * len(self.sums)
-        self.trees = list(self._trees())
+        self.trees = [nodes for nodes in self._trees() if nodes != [Node(self.none)]]  # without those that add nothing
 
     def read(self) -> None:
         """Read what is claimed: the labels, the cuts and the sums of the pair's model."""
@@ -1346,22 +1369,14 @@ class Pair:
         mixed = [i for i in every if self.sums[i].first and self.sums[i].second]
         alone = [i for i in every if bool(self.sums[i].first) != bool(self.sums[i].second)]
         for one, two in itertools.zip_longest(*(side.model.trees for side in self.sides)):
-            if alone and one and two and self._is_shared(one, two):
+            if alone and one and two and self.sides[0].shape(one) == self.sides[1].shape(two):
                 yield self._copied(0, one, every, two[0] - one[0])
                 continue
             overlaid = self._overlay(one, two, mixed) if mixed and one and two else None
-            if overlaid is not None and (alone or overlaid != [Node(self.none)]):
+            if overlaid is not None:
                 yield overlaid
             left = every if overlaid is None else alone
-            for second, tree in enumerate((one, two)):
-                copied = self._copied(second, tree, left) if left and tree else []
-                if copied and (alone or copied != [Node(self.none)]):
-                    yield copied
-
-    def _is_shared(self, one: tuple[int, int], two: tuple[int, int]) -> bool:
-        """Return whether the first and the second always reach the same place of two trees."""
-        self.budget.spend(one[1] - one[0])
-        return self.sides[0].shape(one) == self.sides[1].shape(two)
+            yield from (self._copied(second, tree, left) for second, tree in enumerate((one, two)) if left and tree)
 
     def _copied(self, second: int, tree: tuple[int, int], sums: Sequence[int], moved: int | None = None) -> list[Node]:
         """Return a tree of one side with what its leaves add to sums, and those of the other side so many nodes on."""
@@ -1380,7 +1395,7 @@ class Pair:
                 if node is not None:
                     adds = sum(times * side.model.whole[node][k] for k, times in counts.items())
                     found[i] += Fraction(adds, side.model.finest)
-        return [float(value) for value in found]
+        return [_nearest(value) for value in found]
 
     def _overlay(self, one: tuple[int, int], two: tuple[int, int], sums: Sequence[int]) -> list[Node] | None:
         """Return two trees as one, with what the leaves that the first and the second reach add to the sums.
@@ -1390,7 +1405,7 @@ class Pair:
         """
         (first, second), nodes = self.sides, list[Node]()
         inside: dict[int, Any] = {}
-        most = one[1] - one[0] + two[1] - two[0] if self.two else math.inf
+        most = sum(end - start for start, end in (one, two)) if self.two else math.inf
         shared = set() if self.two else self._reached_by_both(one)
 
         def grow(at: int, behind: int) -> int:
@@ -1505,7 +1520,6 @@ class Pair:
         The values of its leaves, and what its sums start from, were rounded once; then its sums are.
         """
         made = Model(self.document(), self.budget)
-        made.fingerprint = self.model.fingerprint
         right = self.given["claim"] == "sufficient" and self.given["target"] == target
         require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
         require(not {"around", "groups"} & set(self.given), "A pair has neither ranges around it nor groups.")
@@ -1588,7 +1602,7 @@ class ScoreGap(ScorePair):
         self.times = (Fraction(1), Fraction(1)) if divisors[0] == divisors[1] else (divisors[1], divisors[0])
         self.divisor, self.k = divisors[0] * self.times[0], one
         self.labels, self.sums = ["less", "between", "more"], [Sum({one: -self.times[0]}, {two: self.times[1]})]
-        self.start = [float(other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0])]
+        self.start = [_nearest(other.exact_start[two] * self.times[1] - model.exact_start[one] * self.times[0])]
         own = (model.error or 0) * self.times[0] + (other.error or 0) * self.times[1]
         self.most = Fraction(max(map(abs, self.cuts))) + own
 
@@ -1648,8 +1662,9 @@ def check_labels(
     require(set(certificate) == (keys if other is None else keys | {"other"}), "Unknown or missing fields.")
     claims = certificate["claim"] == ("independent" if other is None else "same")
     require(claims and len(certificate["pairs"]) > 0, "Unknown claim about pairs.")
-    about: dict[str, Any] = {key: certificate[key] for key in ("model", "other") if key in certificate}
-    pairs = [LabelPair({**one, **about}, model, other, budget) for one in certificate["pairs"]]
+    for one in certificate["pairs"]:
+        require_known(one)
+    pairs = [LabelPair({**one, "model": model.fingerprint}, model, other, budget) for one in certificate["pairs"]]
     found = {(pair.a, pair.b) for pair in pairs}
     if other is None:
         found |= {(b, a) for a, b in found}  # the inputs may change places
@@ -1669,7 +1684,6 @@ def check_identical(certificate: dict[str, Any], model: Model, other: Model) -> 
     """Check that two models have the same trees, and add them up in the same way."""
     known = set(certificate) == {"format", "version", "model", "other", "claim"} and certificate["claim"] == "identical"
     require(known, "Unknown claim about two models.")
-    require_models(certificate, model, other)
     one, two = sides_of(model, other, [])
     same = len(model.trees) == len(other.trees)
     same = same and all(one.shape(a) == two.shape(b) for a, b in zip(model.trees, other.trees, strict=True))
@@ -1697,14 +1711,7 @@ def meant(feature: Feature, cells: int) -> Any:
     """Return which values cells stand for, however these are cut: values, or ranges and whether missing ones are in."""
     if feature.points:
         return [feature.points[c] for c in _bits(cells)]
-    numbers, ends = feature.without_missing(cells), [feature.lowest, *feature.uppers]
-    runs: list[list[float]] = []
-    for i in _bits(numbers):
-        if runs and runs[-1][1] == ends[i]:
-            runs[-1][1] = ends[i + 1]
-        else:
-            runs.append([ends[i], ends[i + 1]])
-    return runs, feature.missing is not None and bool(cells >> feature.missing & 1)
+    return feature.ranges(cells), feature.missing is not None and cells >> feature.missing & 1
 
 
 # ---------------------------------------------------------------------------------------------------------- the proof
@@ -1826,14 +1833,10 @@ class Proof:
         for root in self.model.roots:
             reached = self._reached(box, root, prices.get(root, {}))
             bound += max(leads[node] - paid * self.price for node, paid in reached)
-        earning: list[dict[int, list[int]]] = [{} for _ in box]  # per feature and split: what sides earn
+        earning: dict[int, list[Priced]] = {}  # by feature
         for f, splits in itertools.chain.from_iterable(map(dict.items, prices.values())):
-            self.budget.spend(len(splits))
-            for split in splits:
-                sides = earning[f].setdefault(split.left, [0, 0])
-                sides[0] += split.alpha
-                sides[1] += split.beta
-        bound += sum(most_earned(box[f], splits, self.budget) for f, splits in enumerate(earning)) * self.price
+            earning.setdefault(f, []).extend(splits)
+        bound += sum(most_earned(box[f], splits, self.budget) for f, splits in earning.items()) * self.price
         return bound < least * self.scale
 
     def _reached(self, box: list[int], root: int, prices: dict[int, list[Priced]]) -> Iterator[tuple[int, int]]:
@@ -1902,26 +1905,16 @@ def within(box: list[int] | None, f: int, cells: int) -> list[int] | None:
     return [*box[:f], box[f] & cells, *box[f + 1 :]]
 
 
-def most_earned(cells: int, splits: dict[int, list[int]], budget: Budget) -> int:
-    """Return the most that one of the cells earns; a split pays one sum if the cell goes left, else another."""
-    if not splits:
-        return 0
-    gains: dict[int, int] = {}  # per cell: what it earns more than the cell before it
-    base, others = 0, []
-    for left, (alpha, beta) in splits.items():
-        if left & (left + 1):
-            others.append((left, alpha, beta))
-        else:  # the first cells go left
-            base += alpha
-            behind = left.bit_length()
-            gains[behind] = gains.get(behind, 0) + beta - alpha
-    budget.spend(cells.bit_length() * (1 + len(others)))
-    most, earned = -1, base
-    for c in range(cells.bit_length()):
-        earned += gains.get(c, 0)
-        if cells >> c & 1:
-            most = max(most, earned + sum(alpha if left >> c & 1 else beta for left, alpha, beta in others))
-    return most
+def most_earned(cells: int, splits: list[Priced], budget: Budget) -> int:
+    """Return the most that one of the cells earns, alpha of each split where it goes left, else beta."""
+    gains = [0] * cells.bit_length()  # per cell: what it earns more than the cell before it
+    budget.spend(len(gains))
+    for left, alpha, beta in splits:
+        gains[0] += beta
+        for edge in _bits((left ^ left << 1) & ((1 << len(gains)) - 1)):  # from here on cells go to the other side
+            budget.spend(1 + len(gains) // 64)
+            gains[edge] += alpha - beta if left >> edge & 1 else beta - alpha
+    return max(earned for c, earned in enumerate(itertools.accumulate(gains)) if cells >> c & 1)
 
 
 # ------------------------------------------------------------------------------------------------------- the printing
@@ -2085,7 +2078,7 @@ SAY: dict[type, Callable[[Claim, Any], tuple[str, list[str]]]] = {
 def say_of_pairs(claim: Claim, fact: OfPairs, model: Model, other: Model | None) -> Checked:
     """Return in words what is proved of all pairs of inputs, or of two models; the claim is one of the pair's model."""
     names = ", ".join(model.column_names[c] for c in fact.columns)
-    two, what = f"no two inputs that differ in {names} alone", score(model, fact.k or 0)
+    two, what = f"no two inputs that differ in {names} alone", "" if fact.k is None else score(model, fact.k)
     most = "" if fact.below is None else _upward(fact.below)
     by = f"by {most} or more" if most else "at all"
     if fact.k is None:
@@ -2095,7 +2088,7 @@ def say_of_pairs(claim: Claim, fact: OfPairs, model: Model, other: Model | None)
     elif fact.direction is None:
         text = f"{two} differ in {what} {by}"
     else:
-        turns = "falls" if fact.direction > 0 else "rises"
+        turns = {1: "falls", -1: "rises"}[fact.direction]
         text = f"{what} never {turns} {by} when {names} grows and nothing else changes"
     return Checked(
         text=text + ", under these conditions" * bool(fact.kept),
@@ -2197,27 +2190,15 @@ def condition(feature: Feature, cells: int) -> str:
     if feature.points:
         chosen = " or ".join(label for c, label in enumerate(feature.labels) if cells >> c & 1)
         return chosen if len(feature.columns) > 1 else f"{feature.name} is {chosen}"
-    parts, numbers, first, most = [], feature.without_missing(cells), 0, LARGEST[feature.numbers]
-    for i, upper in enumerate(feature.uppers):
-        if not numbers >> i & 1:
-            first = i + 1
-        elif i + 1 == len(feature.uppers) or not numbers >> i + 1 & 1:  # the last of the cells from `first` on
-            # Closed, in the model's numbers: x > 0.5 would be false of 0.5000000001, which float32 reads as 0.5.
-            low = _after(feature, feature.uppers[first - 1]) if first else feature.lowest
-            begins, ends = low > -most or first > 0, upper < most or i + 1 < len(feature.uppers)
-            if ends:
-                least = f"{number(feature, low)} <= " * begins
-                parts.append(f"{least}{feature.name} <= {number(feature, upper)}")
-            else:
-                parts.append(f"{feature.name} >= {number(feature, low)}" if begins else f"{feature.name} is any number")
+    parts, most = [], LARGEST[feature.numbers]
+    for low, high in feature.ranges(cells):
+        least = f"{number(feature, low)} <= " * (low > -most)
+        if high < most:
+            parts.append(f"{least}{feature.name} <= {number(feature, high)}")
+        else:
+            parts.append(f"{feature.name} >= {number(feature, low)}" if least else f"{feature.name} is any number")
     missing = feature.missing is not None and cells >> feature.missing & 1
     return " or ".join([*parts, f"{feature.name} is missing"] if missing else parts)
-
-
-def _after(feature: Feature, upper: float) -> float:
-    """Return the first number of the cell after the one that ends at `upper`."""
-    following = _following(upper, feature.numbers)
-    return max(upper + 1, following) if feature.whole else following
 
 
 def not_extended(space: Space, kept: dict[int, int]) -> str:

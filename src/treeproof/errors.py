@@ -78,6 +78,9 @@ class LostWorkerError(TreeproofError, RuntimeError):
         super().__init__(message)
         self.row = row
 
+    def __str__(self) -> str:
+        return super().__str__() if self.row is None else f"Row {self.row}: {super().__str__()}"
+
 
 class Cancelled(BaseException):
     """The question was cancelled from another thread; there is no result. See `treeproof.cancelling`.

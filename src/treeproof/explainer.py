@@ -325,10 +325,13 @@ class Explainer:
             How many orders of removal to try, the first as described below and the others at random but always the
             same; the shortest set is returned. Much faster than `minimum`, without its proof.
         inflate
-            Whether to widen the values of these features, one after the other in the same order, to the largest
-            ranges and sets of values that still force the prediction. Then no range can be widened and no value
-            added, given the others. With ``"unions"``, numbers may be in several ranges each, as in
-            ``age < 30 or age > 60``: then nothing can be added anywhere, but it is hard to say aloud.
+            Whether to widen the values of these features to ranges and sets of values that still force the
+            prediction: first all of them alike, then one after the other in the same order, until it is proved that
+            no range can be widened and no value added, given the others. On a large model that could take minutes; it
+            ends after some tenths of a second, or some times what the plain explanation took, and `widest` tells. The
+            limit is one of work, not of time, so that the same comes out everywhere. ``"quick"`` stops much earlier,
+            for many rows; ``"widest"`` never. ``"unions"`` does not stop either, and numbers may be in several ranges
+            each, as in ``age < 30 or age > 60``: then nothing can be added anywhere, but it is hard to say aloud.
         within
             For a local explanation, which is much shorter: the features force the prediction on every input whose
             other features move by no more than this part of their scale, such as 0.25. Distances are exact; a float
@@ -353,7 +356,7 @@ class Explainer:
         timeout
             Seconds. When they are over, the best sufficient set so far is returned, with status ``"sound"`` if not
             even removal was finished; with `minimum`, ``lower_bound`` is what was proved; what was widened so far
-            has ``widest`` false.
+            has ``widest`` false and ``timed_out`` true.
 
         Examples
         --------

@@ -32,13 +32,14 @@ def test_a_line_is_kept_and_not_measured_again(small, monkeypatch, capsys):
     kept = small / "kept.jsonl"
     words = ["--folder", str(small), "--rows", "40", "--model", "forest", "--backend", "threads", "--json", str(kept)]
     run(monkeypatch, *words, "--workers", "2")
-    (first,) = [json.loads(line) for line in kept.read_text().splitlines()]
+    start, first = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert start["rows"] == scale.FILES  # one row in each file: what a run takes beside its explanations
     assert (first["model"], first["rows"], first["backend"], first["workers"]) == ("forest", 40, "threads", 2)
     assert first["seconds"] > 0
     assert first["peak_mb"] > 0
     assert capsys.readouterr().out.splitlines()[-1].endswith(" -")  # nothing to compare it with yet
     run(monkeypatch, *words, "--workers", "1,2")
-    assert len(kept.read_text().splitlines()) == 2
+    assert len(kept.read_text().splitlines()) == 4
     assert not capsys.readouterr().out.splitlines()[-1].endswith(" -")
     with pytest.raises(SystemExit):
         run(monkeypatch, "--model", "no-such-model")

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,8 @@ print(json.dumps(mlflow.pyfunc.load_model(sys.argv[1]).predict(X[60:62]).explana
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("mlflow") is None, reason="MLflow is not installed: log_model is NOT tested")
 def test_a_logged_explainer_explains_where_it_is_loaded(tmp_path):
-    pytest.importorskip("mlflow", reason="MLflow is not installed: log_model is NOT tested")
     text = PAGE.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (explaining,) = [block.partition("mlflow.pyfunc.save_model")[0] for block in blocks if "save_model" in block]

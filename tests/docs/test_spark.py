@@ -18,6 +18,27 @@ COMPARED = """
 names = ["label", "status", "features"]
 expected = explainer.batch(rows).to_arrow().select(names).to_pylist()
 print("as without Spark:", [line.asDict() for line in explained.collect()] == expected)
+
+
+def in_pandas(batches):
+    for batch in batches:
+        found = sent.value.batch(batch, on_error="return").to_arrow()
+        yield found.select(names).to_pandas()
+
+
+again = spark.createDataFrame(rows).mapInPandas(in_pandas, explained.schema)
+print("by mapInPandas:", [line.asDict() for line in again.collect()] == expected)
+
+from pathlib import Path
+
+from treeproof.cli import main
+
+Path("table").mkdir()
+for path in Path().glob("day-*.parquet"):
+    path.rename(Path("table") / path)
+main(["explain", "model.json", "table", "--all", "--out", "results", "--key", "customer", "--quiet"])
+read = spark.read.parquet("results").orderBy("file", "row").select(names)
+print("read by Spark:", [line.asDict() for line in read.collect()] == expected)
 """
 ACTIVE = """
 try:
@@ -48,9 +69,9 @@ def test_spark_explains_every_row(tmp_path):
         [sys.executable, "page.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    count, *same = done.stdout.splitlines()
+    count, *same, last = done.stdout.splitlines()
     assert count == "600"
-    assert same[0] == "as without Spark: True"
-    if same[1] == "no joblibspark":
+    assert same == ["as without Spark: True", "by mapInPandas: True", "read by Spark: True"]
+    if last == "no joblibspark":
         pytest.skip("joblibspark is not installed: joblib's backend spark is NOT tested")
-    assert same[1:] == ["by joblib's backend: True"]
+    assert last == "by joblib's backend: True"

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -206,13 +207,22 @@ def test_an_oracle_offers_what_is_tested_here(name):
         assert isinstance(oracle, capability) == (name in names)
 
 
-def cases(name: str, vote: str) -> Iterator[tuple[CellForest, Oracle, np.random.Generator]]:
+@cache
+def forests(vote: str) -> list[CellForest]:
     """Random forests, a third of them with constraints between features."""
-    for i, forest in enumerate(cell_forests(60, seed=17, vote=vote, n_columns=3)):
-        rng = np.random.default_rng(i)
-        if i % 3 == 0:
-            forest = replace(forest, clauses=random_clauses(rng, forest))
-        yield forest, ORACLES[name][0](forest), rng
+    return [
+        forest if i % 3 else replace(forest, clauses=random_clauses(np.random.default_rng(i), forest))
+        for i, forest in enumerate(cell_forests(60, seed=17, vote=vote, n_columns=3))
+    ]
+
+
+def cases(name: str, vote: str) -> Iterator[tuple[CellForest, Oracle, np.random.Generator]]:
+    """The forests with a new oracle each, and draws of their own."""
+    for i, forest in enumerate(forests(vote)):
+        yield forest, ORACLES[name][0](forest), np.random.default_rng([17, i])
+
+
+brute = cache(BruteOracle)  # it keeps the labels that it has enumerated
 
 
 @having(Labels)
@@ -267,7 +277,7 @@ def test_deletion_is_that_of_single_questions(name, vote):
             continue
         label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
         everything = frozenset(range(forest.n_features))
-        expected = abductive(Cache(forest, BruteOracle(forest), point, Stays(label)), order).features
+        expected = abductive(Cache(forest, brute(forest), point, Stays(label)), order).features
         found = oracle.delete(point, label, order, everything, None)
         assert (found.features, found.minimal) == (expected, True)
         again = oracle.delete(point, label, order[::-1], expected, None)
@@ -286,9 +296,8 @@ def test_deletion_at_many_points_is_that_at_each(name, vote):
         found = oracle.delete_many(np.array(points, dtype=np.int32).reshape(-1, forest.n_features), order, None)
         assert found.labels.tolist() == [forest.label(point) for point in points]
         assert found.minimal.tolist() == [1] * len(points)
-        brute = BruteOracle(forest)
         for i, point in enumerate(points):
-            cache = Cache(forest, brute, point, Stays(forest.label(point)))
+            cache = Cache(forest, brute(forest), point, Stays(forest.label(point)))
             expected = abductive(cache, order)
             assert set(np.flatnonzero(found.kept[i])) == expected.features
             used = [forest.clauses[c] for c in np.flatnonzero(found.clauses[i])]
@@ -314,9 +323,8 @@ def test_the_dual_of_deletion_is_that_of_single_questions(name, vote):
         order = rng.permutation(forest.n_features).tolist()
         everything = frozenset(range(forest.n_features))
         others = [label for label in range(forest.n_classes) if label != forest.label(point)]
-        brute = BruteOracle(forest)
         for claim in (Stays(forest.label(point)), *map(Never, others)):
-            cache = Cache(forest, brute, point, claim)
+            cache = Cache(forest, brute(forest), point, claim)
             witness = cache.ask(frozenset())
             if not isinstance(witness, Refuted):
                 continue
@@ -357,7 +365,7 @@ def test_the_dual_of_deletion_keeps_to_the_cells_that_freed_features_may_take(na
             continue
         order = rng.permutation(forest.n_features).tolist()
         claim = Stays(forest.label(point))
-        cache = Cache(forest, BruteOracle(forest), point, claim, free=free)
+        cache = Cache(forest, brute(forest), point, claim, free=free)
         witness = cache.ask(frozenset())
         found = oracle.alter(point, claim, order, frozenset(order), None, None, None, free)
         outcomes[isinstance(witness, Refuted)] += 1
@@ -376,7 +384,7 @@ def test_inflation_is_that_of_single_questions(name, vote):
         if not forest.allows(point):
             continue
         label, order = forest.label(point), rng.permutation(forest.n_features).tolist()
-        cache = Cache(forest, BruteOracle(forest), point, Stays(label))
+        cache = Cache(forest, brute(forest), point, Stays(label))
         start = fix(forest, point, abductive(cache, order).features)
         found = oracle.inflate(point, label, start, order, None)
         assert (found.domains, found.widest) == (widen(cache, start, order).domains, True)

@@ -37,7 +37,8 @@ def test_sat_and_native_agree_on_every_forest_and_each_kept_feature_has_a_witnes
         assert why.features == native.abductive(x, order="index").features
         assert explainer.abductive(x).features == native.abductive(x).features
         assert explainer.holds(x, why.features)
-        for feature in why.features:
-            verdict = explainer.holds(x, set(why.features) - {feature})
-            assert not verdict
-            assert model.predict([verdict.witness])[0] == verdict.witness_label != why.label
+        verdicts = [explainer.holds(x, set(why.features) - {feature}) for feature in why.features]
+        assert not any(verdicts)
+        labels = [verdict.witness_label for verdict in verdicts]
+        assert why.label not in labels
+        assert model.predict([verdict.witness for verdict in verdicts]).tolist() == labels

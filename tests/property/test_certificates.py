@@ -14,7 +14,7 @@ import treeproof.proof.certificate
 from enumerated import random_world
 from families import random_case
 from generators import THRESHOLDS, random_forest, random_row, random_sums
-from treeproof.checker import CheckError, check
+from treeproof.checker import CheckError, Model, check
 from treeproof.model.build import build_forest, leaf, split
 from treeproof.model.decision import Sums
 from treeproof.model.files import forest_to_json
@@ -35,13 +35,15 @@ def checked(explainer: tp.Explainer, row: Any) -> int:
             results += [explainer.contrastive(row, target=label)]
             results += explainer.enumerate(row, kind="abductive", target=label, limit=2)
     found = [r for r in results if r.status in ("minimal", "minimum")]
+    model = Model(forest_to_json(explainer.forest))  # read once: half of the time of a check
     for i, result in enumerate(found):
         with pytest.MonkeyPatch.context() as patch:
             if i % 3:  # small boxes are split and bounded, too, not only listed
                 patch.setattr(treeproof.proof.certificate, "LIST_UP_TO", 0)
             certificate = result.certificate()
         try:
-            about = check(certificate.text, forest_to_json(certificate.forest))
+            assert certificate.forest is explainer.forest
+            about = check(certificate.text, model)
         except CheckError as error:
             # The one limit: float32 sums so close that only the library's own exponential can tell.
             sums = explainer.forest.sums
@@ -176,10 +178,11 @@ def test_other_results(vote):
         audit = explainer.audit([row], protected=[first])
         limited = explainer.contrastive(row, fixed=[first])
         results = [listing, audit, limited, explainer.robustness(row), explainer.robustness(row, "l0")]
+        model = Model(forest_to_json(explainer.forest))
         for result in results:
             document = result.certificate().document
             try:
-                about = check(document, forest_to_json(explainer.forest))
+                about = check(document, model)
             except CheckError as error:
                 if NEAR_TIE not in str(error):
                     raise
@@ -208,10 +211,11 @@ def test_features_that_matter():
     for seed in range(60):
         explainer, row = random_case(seed, "majority")
         relevance = explainer.relevance(row)
+        model = Model(forest_to_json(explainer.forest))
         for entry in relevance.grades:
             certificate = relevance.certificate(entry.name)
             columns = explainer.space.features[entry.feature].columns
-            name, checked = "/".join(explainer.forest.column_names[c] for c in columns), certificate.check()
+            name, checked = "/".join(explainer.forest.column_names[c] for c in columns), check(certificate.text, model)
             if entry.grade == "irrelevant":
                 assert name in checked.conditions[-1].removeprefix("in none of them: ").split(", ")
             else:

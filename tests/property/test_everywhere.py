@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 import os
 from fractions import Fraction
 from typing import Any
@@ -49,13 +50,19 @@ def row_of(world: World, values: tuple[Any, ...]) -> int:
     """The number of an input that is in the same cells."""
     space = world.explainer.space
     point = space.cells(as_row(list(values), world.forest.columns, world.floats))
-    return next(i for i, row in enumerate(world.grid) if space.cells(row.astype(world.floats.dtype)) == point)
+    there = np.ones(len(world.grid), dtype=bool)
+    for j, (feature, axis) in enumerate(zip(space.features, world.axes, strict=True)):
+        rows = np.tile(world.grid[0], (len(axis), 1))
+        rows[:, j] = axis
+        same = rows[[feature.cell(row) == point[j] for row in rows.astype(world.floats.dtype)], j]
+        there &= np.isin(np.nan_to_num(world.grid[:, j], nan=1e30), np.nan_to_num(same, nan=1e30))
+    return int(np.flatnonzero(there)[0])
 
 
 def test_scores_in_floats_are_where_their_integers_say():
     for world in worlds(100):
         score, totals, own = scored(world)
-        for total, value in zip(totals.tolist(), own.tolist(), strict=True):
+        for total, value in set(zip(totals.tolist(), own.tolist(), strict=True)):
             assert score.at_least(total) <= value <= score.at_most(total)
             assert score.floor <= value <= score.ceiling
 
@@ -88,12 +95,12 @@ def test_extremes_under_conditions_are_those_of_the_inputs_that_satisfy_them():
             assert totals[row_of(world, found.highest.input.values)] == totals[holds].max()
 
 
-def neighbours(world: World, features: list[int]) -> dict[tuple[float, ...], list[int]]:
-    """Inputs by the values of all other columns."""
-    groups: dict[tuple[float, ...], list[int]] = {}
-    for i, row in enumerate(np.nan_to_num(world.grid, nan=1e30)):
-        groups.setdefault(tuple(v for j, v in enumerate(row) if j not in features), []).append(i)
-    return groups
+def neighbours(world: World, features: list[int]) -> list[np.ndarray]:
+    """Inputs that have the same values in all other columns, together."""
+    others = np.delete(np.nan_to_num(world.grid, nan=1e30), features, axis=1)
+    which = np.unique(others, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(which, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
 
 
 def test_monotone_is_what_all_pairs_of_inputs_say():
@@ -105,10 +112,10 @@ def test_monotone_is_what_all_pairs_of_inputs_say():
             sign = 1 if increasing else -1
             falls = 0
             column = world.grid[:, f]
-            for group in neighbours(world, [f]).values():
-                numbers = sorted((i for i in group if not np.isnan(column[i])), key=lambda i: column[i])
-                for one, other in itertools.combinations(numbers, 2):
-                    falls = max(falls, sign * int(totals[one] - totals[other]))
+            for group in neighbours(world, [f]):
+                numbers = group[~np.isnan(column[group])]
+                along = sign * totals[numbers[np.argsort(column[numbers])]]
+                falls = max(falls, int((np.maximum.accumulate(along) - along).max(initial=0)))
             if found.holds:
                 assert falls == 0
             elif found.holds is False:
@@ -140,13 +147,12 @@ def test_the_effect_is_the_largest_difference_of_two_inputs():
         for features in ([0], [1], [1, 2]):
             found = world.explainer.effect(features, of=of(world))
             readable(found)
-            largest = max(
-                int(totals[group].max() - totals[group].min()) for group in neighbours(world, features).values()
-            )
+            groups = neighbours(world, features)
+            largest = max(int(totals[group].max() - totals[group].min()) for group in groups)
             before, after = (row_of(world, each.values) for each in (found.before, found.after))
             assert int(totals[after] - totals[before]) == largest
             assert found.value == own[after] - own[before] <= found.bound
-            for group in neighbours(world, features).values():
+            for group in groups:
                 assert own[group].max() - own[group].min() <= found.bound
 
 
@@ -157,7 +163,7 @@ def test_independence_is_what_all_pairs_of_inputs_say():
         for features in ([0], [1], [1, 2]):
             found = world.explainer.independent(features)
             readable(found)
-            depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, features).values())
+            depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, features))
             outcomes.add(found.status if found.holds is None else found.holds)
             if found.holds is None:
                 assert found.status == "ties"
@@ -239,22 +245,32 @@ def test_a_statement_is_true_iff_all_inputs_say_so():
 def changes(world: World, f: int) -> tuple[Any, float, dict[int, float]]:
     """The score's divisor, its largest change by a feature, and by direction the largest change against that."""
     score, _, _ = scored(world)
-    leaves = world.forest.route(world.grid.astype(world.floats.dtype))
     factors = [Fraction(1)] * world.forest.n_trees
     for member in world.forest.decision.members:
         for tree in range(member.first, member.last):
             factors[tree] *= Fraction(member.weight) / Fraction(member.divisor)
-    values = [map(Fraction, world.forest.values[row, score.index].tolist()) for row in leaves]
-    sums = [sum(value * factor for value, factor in zip(row, factors, strict=True)) for row in values]
-    if world.forest.vote == "majority":
-        sums = [Fraction(int((world.forest.leaf_class[row] == score.index).sum())) for row in leaves]
-    most, against = Fraction(0), {1: Fraction(0), -1: Fraction(0)}
-    for group in neighbours(world, [f]).values():
-        for one, other in itertools.permutations(group, 2):
-            most = max(most, sums[one] - sums[other])
-            if world.grid[one, f] < world.grid[other, f]:
-                against = {way: max(size, way * (sums[one] - sums[other])) for way, size in against.items()}
-    return score.divisor, most, against
+
+    def added(leaves: np.ndarray) -> Fraction:
+        if world.forest.vote == "majority":
+            return Fraction(int((world.forest.leaf_class[leaves] == score.index).sum()))
+        values = map(Fraction, world.forest.values[leaves, score.index].tolist())
+        return sum((value * factor for value, factor in zip(values, factors, strict=True)), Fraction(0))
+
+    leaves = world.forest.route(world.grid.astype(world.floats.dtype))
+    distinct, which = np.unique(leaves, axis=0, return_inverse=True)
+    sums = [added(row) for row in distinct]
+    unit = math.lcm(*(value.denominator for value in sums))  # whole numbers are compared in less time
+    whole = np.array([int(value * unit) for value in sums], dtype=object)[which.ravel()]
+    most, against = 0, {1: 0, -1: 0}
+    for group in neighbours(world, [f]):
+        most = max(most, max(whole[group]) - min(whole[group]))
+        numbers = group[~np.isnan(world.grid[group, f])]
+        along = whole[numbers[np.argsort(world.grid[numbers, f])]].tolist()
+        for way, most_yet in against.items():
+            highest = itertools.accumulate((way * value for value in along), max)
+            falls = (before - way * value for before, value in zip(highest, along, strict=True))
+            against[way] = max(most_yet, *falls)
+    return score.divisor, Fraction(most, unit), {way: Fraction(fall, unit) for way, fall in against.items()}
 
 
 def test_certificates_of_pairs_prove_what_all_pairs_say_and_altered_ones_are_refused():
@@ -293,7 +309,7 @@ def test_certificates_of_pairs_prove_what_all_pairs_say_and_altered_ones_are_ref
 def test_certificates_of_independence_are_checked_and_not_believed_beyond_their_space():
     proved = refused = 0
     for world in worlds(900, plain=True, missing=False, categorical=False):
-        depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, [1]).values())
+        depends = any(len(set(world.labels[group])) > 1 for group in neighbours(world, [1]))
         for value in (-5.0, 0.25, 5.0):
             held = {"c0": (value, value), "c2": (value, value)}
             found = tp.Explainer(world.forest, bounds=held).independent(["c1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -12,21 +13,24 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treeproof as tp
-from generators import random_forest, random_row
+from generators import holds, random_forest, random_row
 from treeproof.model.floats import FLOAT32
 from treeproof.model.rows import as_row
-from treeproof.query.cells import discretise
+from treeproof.query.cells import CellForest, discretise
 from treeproof.query.oracle import Query, Stays, fix
 
 seeds = st.integers(0, 2**32 - 1)
 votes = st.sampled_from(["majority", "mean"])
 
 
+@lru_cache(maxsize=1)
+def cells_of(explainer: tp.Explainer) -> CellForest:
+    return discretise(explainer.space)
+
+
 def sufficient(explainer: tp.Explainer, row, features) -> bool:
     """Do these features force the label? By enumeration of all cells."""
-    from generators import holds
-
-    cells = discretise(explainer.space)
+    cells = cells_of(explainer)
     point = explainer.space.cells(as_row(row, explainer.forest.columns))
     return holds(cells, Query(fix(cells, point, features), Stays(cells.label(point))))
 

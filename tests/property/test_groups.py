@@ -13,7 +13,7 @@ import pytest
 import treeproof as tp
 from enumerated import readable
 from families import Family, families, random_case, smallest
-from treeproof.checker import CheckError, check
+from treeproof.checker import CheckError, Model, check
 from treeproof.model.files import forest_to_json
 
 SEEDS = range(14)
@@ -38,7 +38,7 @@ class Grouped:
         self.contrastive = smallest(frozenset(self.unit[self.names[f]] for f in change) for change in changes)
         self.abductive = hitting(self.contrastive, sorted(set(self.unit.values())))
         self.plain = plain
-        self.model = forest_to_json(plain.forest)
+        self.model = Model(forest_to_json(plain.forest))
 
     def costs(self, seed: int) -> dict[str, int]:
         rng = np.random.default_rng([seed, 98])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import treeproof as tp
 from enumerated import SCALES, random_world, readable
 from families import random_case, smallest
-from treeproof.checker import CheckError, check
+from treeproof.checker import CheckError, Model, check
 from treeproof.model.files import forest_to_json
 from treeproof.model.rows import as_row
 
@@ -56,6 +57,15 @@ class Local:
         """How far a value is from the row's own."""
         same = value == self.world.x[j] or (np.isnan(value) and np.isnan(self.world.x[j]))
         return Fraction(0) if same else self.world.distance(j, value, self.scale.get(f"c{j}"))
+
+    @cached_property
+    def steps(self) -> tuple[list[Fraction], np.ndarray]:
+        """All distances that occur, in ascending order, and which of them each value of each input is away."""
+        columns = [np.unique(column, return_inverse=True) for column in self.world.grid.T]
+        apart = [[self.apart(j, value) for value in values.tolist()] for j, (values, _) in enumerate(columns)]
+        ladder = sorted({distance for found in apart for distance in found})
+        steps = [np.array([ladder.index(distance) for distance in found]) for found in apart]
+        return ladder, np.column_stack([step[which] for step, (_, which) in zip(steps, columns, strict=True)])
 
     @property
     def explainer(self) -> tp.Explainer:
@@ -220,7 +230,7 @@ def test_the_nearest_change_in_the_ball(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_certificates_say_what_the_others_keep_to(seed):
     case = local(seed)
-    model = forest_to_json(case.explainer.forest)
+    model = Model(forest_to_json(case.explainer.forest))
     for options in ({}, {"inflate": True}, {"minimum": True}):
         why = case.explainer.abductive(case.row, **options, **case.options)
         document = why.certificate().document
@@ -247,7 +257,7 @@ def test_certificates_say_what_the_others_keep_to(seed):
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_certificates_of_changes_say_what_these_keep_to(seed):
     case = local(seed)
-    model = forest_to_json(case.explainer.forest)
+    model = Model(forest_to_json(case.explainer.forest))
     for minimum in (False, True):
         change = case.explainer.contrastive(case.row, minimum=minimum, **case.options)
         if change.witness is None:
@@ -281,20 +291,20 @@ def test_how_far_the_others_may_move(seed):
     for keep in ((), (1,), (0, 2)):
         result = case.explainer.robustness(case.row, keep=keep, scale=case.scale)
         readable(result)
-        flips = np.flatnonzero(case.world.wrong() & case.world.same[:, list(keep)].all(axis=1)).tolist()
-        far = [max(case.world.distances(i, case.scale).values()) for i in flips]
-        assert result.proved_exact == min(far, default=None)
+        far = reach(case, keep)
+        assert result.proved_exact == far
         assert result.kept == tuple(f"c{j}" for j in keep)
-        if far:
-            assert case.explainer.holds(case.row, keep, within=min(far), scale=case.scale).holds is False
-            just_below = max(min(far) - HAIR, Fraction(0))
+        if far is not None:
+            assert case.explainer.holds(case.row, keep, within=far, scale=case.scale).holds is False
+            just_below = max(far - HAIR, Fraction(0))
             assert case.explainer.holds(case.row, keep, within=just_below, scale=case.scale).holds
 
 
 def reach(case: Local, kept: Iterable[int]) -> Fraction | None:
     """The distance of the nearest flip that leaves these features as they are; None if there is none."""
-    flips = np.flatnonzero(case.world.wrong() & case.world.same[:, list(kept)].all(axis=1)).tolist()
-    return min((max(case.world.distances(i, case.scale).values()) for i in flips), default=None)
+    ladder, steps = case.steps
+    flips = steps[case.world.wrong() & case.world.same[:, list(kept)].all(axis=1)]
+    return ladder[flips.max(axis=1).min()] if len(flips) else None
 
 
 def is_further(one: Fraction | None, other: Fraction | None) -> bool:
@@ -329,9 +339,10 @@ def test_a_budget_of_features_reaches_as_far_as_they_can(seed):
             read = case.world.check_witness(why.beyond.witness, why.beyond.witness_label, changed)
             assert max(case.apart(j, float(read[j])) for j in range(3)) == why.within
         wide = case.explainer.abductive(case.row, at_most=most, scale=case.scale, inflate=True)
-        inside = np.array([[case.apart(j, float(v)) for j, v in enumerate(point)] for point in case.world.grid])
+        ladder, steps = case.steps
         others = [j for j in range(3) if j not in wide.features]
-        near = np.ones(len(inside), bool) if wide.within is None else (inside[:, others] < wide.within).all(axis=1)
+        end = len(ladder) if wide.within is None else bisect_left(ladder, wide.within)
+        near = (steps[:, others] < end).all(axis=1)
         assert not case.world.wrong()[case.world.inside(list(wide.rule)) & near].any()
 
 
@@ -349,7 +360,7 @@ def test_a_profile_climbs_from_robustness_to_a_whole_reason(seed):
     for before, step in itertools.pairwise(profile.steps):
         assert len(step.features) > len(before.features)
         assert is_further(step.within, before.within)
-    model = forest_to_json(case.explainer.forest)
+    model = Model(forest_to_json(case.explainer.forest))
     for step in profile.steps:
         assert step.within == reach(case, step.features)
         document = step.certificate().document

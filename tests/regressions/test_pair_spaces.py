@@ -27,3 +27,19 @@ def test_what_is_declared_of_one_input_of_a_pair_is_declared_of_the_other(labels
     apart["proof"] = {"unit": 0, "steps": [1, 0, 7], "tables": []}
     with pytest.raises(tp.CheckError, match="The same must be declared of both inputs of a pair"):
         tp.check({**document, "pairs": [apart]}, forest)
+
+
+def test_all_pairs_of_labels_are_about_the_same_inputs():
+    # At a = 0.5 the label is 1 or 2, as b says. The lowest number of a is also where its first cell ends, so that the
+    # condition with and without that number looked alike, and the labels 1 and 2 were compared without it.
+    tree = tp.split("a", 0.5, tp.split("b", 0, 1, 2), 0)
+    forest = tp.build_forest([tree], columns=["a", "b"], classes=[0, 1, 2])
+    assert forest.predict([[0.5, 0.0], [0.5, 1.0]]).tolist() == [1, 2]
+    explainer = tp.Explainer(forest, bounds={"a": (0.5, 2)})
+    document = json.loads(explainer.independent(["b"], where="a >= 0.50000006").certificate().text)
+    tp.check(document, forest)
+    proof = {"unit": 0, "steps": [1, 0, 7], "tables": []}
+    pairs = [{**pair, "proof": proof} for pair in document["pairs"]]
+    wider = [pair if pair["pair"]["labels"] == [1, 2] else {**pair, "box": {"0": [0, 1]}} for pair in pairs]
+    with pytest.raises(tp.CheckError, match="All pairs must be about the same inputs"):
+        tp.check({**document, "pairs": wider}, forest)

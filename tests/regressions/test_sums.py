@@ -12,7 +12,7 @@ import pytest
 import treeproof as tp
 from treeproof.model.build import build_forest, leaf, split
 from treeproof.model.columns import Column
-from treeproof.model.decision import Sums
+from treeproof.model.decision import Member, Sums
 from treeproof.query.scores import integer_scores, rounding_error
 
 
@@ -192,3 +192,25 @@ def test_the_effect_where_sums_of_the_least_leaves_overflow():
     assert found.value <= found.bound
     assert found.bound >= 1.7e308
     assert "Proved: by no more than" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("weight", "start", "high", "low"), [(0.67, 0.25, 1.5 + 2.0**-52, 1.5), (2.0**-10, 2.0**-1065, 2.0**-1074, 0.0)]
+)
+def test_leaves_that_a_weight_makes_equal_may_still_fall(weight, start, high, low):
+    # What a leaf adds is its value times the weight of its member. Two values whose products are rounded to one number
+    # were taken for equal, so that the score never falls at all; but the member's own sum is rounded after the product.
+    sums = Sums((0.0,), members=(Member(0, 1, (start,), weight=weight),), cuts=(1.0,))
+    tree = split("a", 0, leaf([high]), leaf([low]))
+    forest = build_forest([tree], columns=["a"], classes=["low", "high"], vote="sum", sums=sums)
+    falls = (start + high) * weight - (start + low) * weight
+    assert high * weight == low * weight
+    assert falls > 0
+    result = tp.Explainer(forest).monotone("a")
+    assert result.holds
+    assert result.rounding >= falls
+    if low == 0:  # the checker would make them equal, too
+        with pytest.raises(tp.UnsupportedQueryError, match="too small to be rounded"):
+            result.certificate()
+    else:
+        assert "never falls by" in str(result.certificate().check())

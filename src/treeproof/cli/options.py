@@ -93,7 +93,21 @@ def add_widening(parser: argparse.ArgumentParser, title: str, default: str) -> N
     which.add_argument(
         "--inflate",
         action="store_true",
-        help=f"widen every condition as far as possible (default for {default}, if it takes seconds)",
+        help=f"widen every condition; ends early where it would take seconds (default for {default})",
+    )
+    which.add_argument(
+        "--quick",
+        dest="inflate",
+        action="store_const",
+        const="quick",
+        help="widen every condition, but at a few times the cost of the plain reason: for many rows",
+    )
+    which.add_argument(
+        "--widest",
+        dest="inflate",
+        action="store_const",
+        const="widest",
+        help="widen every condition as far as possible, and prove that; on a large model this can take minutes",
     )
     which.add_argument(
         "--unions",
@@ -220,7 +234,13 @@ def add_model(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
         metavar="COLUMN",
         help="columns of any numbers, though those in the data, or in the model's record, are whole",
     )
-    inputs.add_argument("--date", nargs="+", default=[], metavar="COLUMN", help="columns of dates, such as 2024-02-29")
+    inputs.add_argument(
+        "--date",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of dates, such as 2024-02-29, which the model knows as toordinal() of the day",
+    )
     inputs.add_argument(
         "--one-hot",
         action="append",

@@ -8,7 +8,7 @@ import io
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -43,15 +43,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a part, as the forest takes them or with an error in their place, and the columns that are kept."""
+    """Some rows of a part, as the forest takes them or with an error in their place, and the columns that are kept.
 
+    `first` is the number of the first one in its file.
+    """
+
+    first: int
     rows: Lines
     origins: Sequence[Origin]
     kept: Any
 
 
 class Stream:
-    """The rows of a part, by their numbers there; blocks are read when they are asked for, in order.
+    """The rows of blocks, numbered from 0; blocks are read when they are asked for, in order.
 
     Those before the last row that was `kept` are forgotten. A pool of workers asks from threads of its own.
     """
@@ -62,16 +66,17 @@ class Stream:
         self._end = 0  # of what was read
         self._lock = threading.Lock()
 
-    def some(self, begin: int, end: int) -> tuple[Lines, Sequence[Origin]]:
-        """Return these rows, and where they came from."""
+    def some(self, begin: int, end: int) -> tuple[int, Lines, Sequence[Origin]]:
+        """Return the number of the first of these rows in its file, the rows, and where they came from."""
         parts = list(self._between(begin, end))
+        first, last, block = parts[0]
+        number = block.first + first
         if len(parts) == 1:
-            first, last, block = parts[0]
-            return block.rows[first:last], block.origins[first:last]
+            return number, block.rows[first:last], block.origins[first:last]
         rows: list[Any] = [row for first, last, block in parts for row in block.rows[first:last]]
         whole = all(isinstance(block.rows, np.ndarray) for _, _, block in parts)
         origins = [origin for first, last, block in parts for origin in block.origins[first:last]]
-        return np.array(rows) if whole else rows, origins
+        return number, np.array(rows) if whole else rows, origins
 
     def kept(self, begin: int, end: int) -> Any:
         """Return the columns of these rows that are kept; none of the rows is asked for again."""
@@ -85,9 +90,7 @@ class Stream:
         """Yield the blocks that have these rows, and where in them."""
         with self._lock:
             while self._end < end or not self._held:
-                block = next(self._blocks, None)
-                if block is None:
-                    raise ValueError(f"it ends after {self._end} rows")
+                block = next(self._blocks)
                 self._held.append((self._end, block))
                 self._end += len(block.origins)
             held = list(self._held)
@@ -153,7 +156,7 @@ class ParquetInput:
         # A model without names of columns takes them by their order.
         read = list(dict.fromkeys([*wanted, *keys])) if set(wanted) <= set(there) else None
         if not part.n_rows:
-            yield Block([], [], file.schema_arrow.empty_table().select(list(keys)))
+            yield Block(0, [], [], file.schema_arrow.empty_table().select(list(keys)))
             return
         groups, skip = _groups(file, part)
         at, end = part.begin - skip, part.begin + part.n_rows
@@ -164,7 +167,7 @@ class ParquetInput:
                 found = batch.slice(first - begin, last - first)
                 frame = found.to_pandas()
                 origins = [Origin(None, form.of(frame))] * len(frame)
-                yield Block(_numbers(frame, columns, form), origins, found.select(list(keys)))
+                yield Block(first, _numbers(frame, columns, form), origins, found.select(list(keys)))
 
 
 def _opened(path: Any) -> Any:
@@ -200,6 +203,7 @@ class CsvInput:
         if path == STANDARD_INPUT:
             raise InputError("A folder of results needs a file, which can be read again to go on. Got standard input.")
         self._path, self.broken = path, dict[str, str]()
+        self._reading: tuple[int, Iterator[list[str]]] | None = None  # from which row on, and the rows
         with self._lines() as (header, lines):
             self._header = header
             n_rows = sum(1 for _ in lines)
@@ -241,19 +245,36 @@ class CsvInput:
             raise InputError(f"--key must name columns of {part.path}. It has no {missing[0]!r}.")
         places = [self._header.index(key) for key in keys]
         Table(part.path, self._header, []).places(columns)  # names must fit
-        with self._lines() as (header, lines):
-            rows = islice(lines, part.begin, part.begin + part.n_rows)
-            begin = part.begin
-            while some := [[cell.strip() for cell in line] for line in islice(rows, BLOCK)]:
-                table = Table(part.path, header, some)
-                origins = [Origin(None, form)] * len(some)
-                kept = {
-                    key: pa.array([row[place] if place < len(row) else None for row in some], pa.string())
-                    for key, place in zip(keys, places, strict=True)
-                }
-                numbers = [_parsed(table, i, columns, form, begin) for i in range(len(some))]
-                yield Block(numbers, origins, pa.table(kept))
-                begin += len(some)
+        begin, end, lines = part.begin, part.begin + part.n_rows, self._from(part.begin)
+        while some := [[cell.strip() for cell in line] for line in islice(lines, min(BLOCK, end - begin))]:
+            self._reading = begin + len(some), lines
+            table = Table(part.path, self._header, some)
+            origins = [Origin(None, form)] * len(some)
+            kept = {
+                key: pa.array([row[place] if place < len(row) else None for row in some], pa.string())
+                for key, place in zip(keys, places, strict=True)
+            }
+            yield Block(begin, _numbers_of(table, columns, form, begin), origins, pa.table(kept))
+            begin += len(some)
+
+    def _from(self, begin: int) -> Iterator[list[str]]:
+        """Return the rows from one on: parts are read one after the other, the file once."""
+        at, lines = self._reading or (0, self._all())
+        if at > begin:
+            at, lines = 0, self._all()
+        return islice(lines, begin - at, None)
+
+    def _all(self) -> Iterator[list[str]]:
+        with self._lines() as (_, lines):
+            yield from lines
+
+
+def _numbers_of(table: Table, columns: tuple[Column, ...], form: Form, begin: int) -> Lines:
+    """Return the rows of a table of text as numbers: all at once, which is faster, unless one has an error."""
+    if all(len(row) == len(table.header) for row in table.rows):
+        with suppress(InputError):
+            return as_rows(table.values(columns), columns, form.floats)
+    return [_parsed(table, i, columns, form, begin) for i in range(len(table.rows))]
 
 
 def _parsed(table: Table, i: int, columns: tuple[Column, ...], form: Form, begin: int) -> Rows | InputError:

@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         target=target_of(args, explainer) if args.within is None else args.target,
         within=args.within,
         minimum=args.minimum,
-        inflate=True if args.inflate else False if args.plain else None,
+        inflate=args.inflate or (False if args.plain else None),
         order=args.order,
         timeout=args.timeout,
         about_model=args.about_model if args.about_model else args.about_model is not None,

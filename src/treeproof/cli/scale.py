@@ -16,9 +16,10 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,12 @@ import treeproof
 from treeproof.cli import codes
 from treeproof.cli.options import JOBS_HELP, check_order, count, make_explainer, target_of
 from treeproof.cli.output import FORMATS, make_folder
-from treeproof.cli.parts import BLOCK, CsvInput, ParquetInput, Part, Stream, is_parquet, open_input
+from treeproof.cli.parts import BLOCK, Block, CsvInput, ParquetInput, Part, Stream, is_parquet, open_input
 from treeproof.cli.terminal import complain, say, shows_progress, waiting
 from treeproof.errors import InputError, LostWorkerError, MissingExtraError, TreeproofError
 from treeproof.explainer import Explainer
 from treeproof.model.files import load_model, save_forest, write_whole
+from treeproof.model.frames import Origin
 from treeproof.proof.certificate import fingerprint
 from treeproof.questions.arrow import as_table, pyarrow, schema
 from treeproof.questions.batch import Question, answers, count_open
@@ -46,6 +48,16 @@ _ELSEWHERE = {
     *("words", "usual_timeout", "said", "constraints", "rows_default"),
 }
 _LOG_EVERY = 10.0  # seconds between lines in a pipe
+# What a cluster of Dask on this machine need not watch: nobody looks at it, and all that takes a tenth of a core.
+_CALM = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.diagnostics.nvml": False,
+}
 
 
 def add_arguments(search: Any, rows: Any) -> None:
@@ -66,7 +78,7 @@ def add_arguments(search: Any, rows: Any) -> None:
     rows.add_argument(
         "--part-rows",
         type=int,
-        default=100_000,
+        default=20_000,
         metavar="N",
         help="with --out DIR: a file of more rows becomes several output files (default: %(default)s)",
     )
@@ -161,14 +173,16 @@ def _workers(args: argparse.Namespace) -> Iterator[None]:
             yield
         return
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise MissingExtraError("--backend dask needs Dask: pip install 'treeproof[scale]'.") from error
     with contextlib.ExitStack() as stack:
         address = args.scheduler
         if address is None:
+            stack.enter_context(dask.config.set(_CALM))
             address = stack.enter_context(
-                LocalCluster(n_workers=count_jobs(args.jobs), threads_per_worker=1, dashboard_address=None)
+                LocalCluster(n_workers=count_jobs(args.jobs), threads_per_worker=1, dashboard_address=":0")
             )
         stack.enter_context(Client(address))
         stack.enter_context(joblib.parallel_config(backend="dask"))
@@ -236,21 +250,23 @@ class _Manifest:
 
     def write(self, n_parts: int) -> None:
         """Write the manifest, whole or not at all."""
-        packages = ("numpy", "pyarrow", "scikit-learn")
         content = {
             "format": FORMAT,
             "version": 1,
             "complete": len(self.done) == n_parts and not self.failed,
             "rows": sum(note["rows"] for note in self.done.values()),
             "identity": self.identity,
-            "versions": {
-                "python": platform.python_version(),
-                **{name: importlib.metadata.version(name) for name in packages},
-            },
+            "versions": _versions(),
             "done": self.done,
             "failed": self.failed,
         }
         write_whole(self.path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    packages = ("numpy", "pyarrow", "scikit-learn")
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in packages}}
 
 
 def _difference(what: str, earlier: Any, now: Any) -> str:
@@ -305,16 +321,23 @@ def _certificate(result: Any, timeout: float | None) -> Any:
 
 @dataclass
 class _Run:
+    """Explains the parts that are left as one stream of rows, so that no worker waits where one of them ends."""
+
     args: argparse.Namespace
     source: ParquetInput | CsvInput
     question: Question
     manifest: _Manifest
     left: list[Part]
 
+    def __post_init__(self) -> None:
+        self._ends = dict(zip(self.left, accumulate(part.n_rows for part in self.left), strict=True))
+        self._unread: dict[str, OSError | ValueError] = {}  # parts that cannot be read, and why
+        self._rows = Stream(self._blocks())
+        self._taken = 0
+
     def explain(self) -> int:
         """Explain the parts that are left, and say how it went."""
-        total = sum(part.n_rows for part in self.left)
-        progress = Progress(total, quiet=self.args.quiet)
+        progress = Progress(max(self._ends.values(), default=0), quiet=self.args.quiet)
         self.manifest.failed.update(self.source.broken)
         for name, why in self.source.broken.items():
             complain(f"{name}: {why}")
@@ -324,20 +347,22 @@ class _Run:
             if not path.exists():
                 save_forest(forest, path)
         try:
-            for part in self.left:
-                try:
-                    self.manifest.done[part.name] = self._write(part, progress)
-                except LostWorkerError as error:
-                    raise InputError(f"{part.path}: {error} {self._so_far()}", row=None) from error
-                except OSError as error:
-                    if _is_about_writing(error):
+            with contextlib.closing(self._answers()) as chunks:
+                for part in self.left:
+                    try:
+                        self.manifest.done[part.name] = self._write(part, chunks, progress)
+                    except LostWorkerError as error:
+                        error.row += part.begin + part.n_rows - self._ends[part]
+                        raise InputError(f"{part.path}: {error} {self._so_far()}") from error
+                    except _UnreadError as error:
+                        for _ in self._take(part, chunks, progress):
+                            pass
+                        self._cannot_read(part, error)
+                    try:
+                        self.manifest.write(len(self.source.parts))
+                    except OSError:  # no room for it: the next run will not know of this part
+                        self.manifest.done.pop(part.name, None)
                         raise
-                    self._cannot_read(part, error)
-                except ValueError as error:  # of pyarrow, or about the part's columns
-                    if isinstance(error, InputError) and part is self.left[0]:
-                        raise
-                    self._cannot_read(part, error)
-                self.manifest.write(len(self.source.parts))
         except KeyboardInterrupt:
             progress.end()
             complain(self._so_far())
@@ -357,7 +382,7 @@ class _Run:
         done = f"{len(self.manifest.done)} of {count(len(self.source.parts), 'part')} are complete in {self.args.out}"
         return f"{done}; the same command goes on with the others."
 
-    def _write(self, part: Part, progress: Progress) -> dict[str, Any]:
+    def _write(self, part: Part, chunks: Iterator[_Finished], progress: Progress) -> dict[str, Any]:
         """Write the results of a part under another name, then rename them; return what the manifest says of it."""
         from pyarrow import parquet
 
@@ -373,7 +398,7 @@ class _Run:
             if temporary_proofs is not None:
                 stack.callback(temporary_proofs.unlink, missing_ok=True)
                 lines = stack.enter_context(gzip.open(temporary_proofs, "wt", encoding="utf-8"))
-            for begin, found, kept in self._found(part, progress):
+            for begin, found, kept in self._found(part, chunks, progress):
                 table = _with_keys(pyarrow().concat_tables([each.table for each in found]), part, begin, kept)
                 if writer is None:
                     writer = stack.enter_context(parquet.ParquetWriter(temporary, table.schema, compression="zstd"))
@@ -393,22 +418,70 @@ class _Run:
             _put(temporary, target)
         return {**note, "bytes": part.size, "seconds": round(time.perf_counter() - start, 3)}
 
-    def _found(self, part: Part, progress: Progress) -> Iterator[tuple[int, list[_Finished], Any]]:
-        """Yield what was found for some thousand rows after the other, with the first one and the columns to keep."""
-        args, context = self.args, self.question.context
+    def _blocks(self) -> Iterator[Block]:
+        """Yield the rows of all parts; in the place of what cannot be read, so many errors."""
+        for part in self.left:
+            there = 0
+            try:
+                for block in self._blocks_of(part) if part.n_rows else ():
+                    there += len(block.rows)
+                    yield block
+                if there < part.n_rows:
+                    raise ValueError(f"it ends after {there} rows")
+            except (OSError, ValueError) as error:  # of pyarrow, or about the part's columns
+                self._unread[part.name] = error
+                for begin in range(there, part.n_rows, BLOCK):
+                    n = min(BLOCK, part.n_rows - begin)
+                    nothing = [InputError("The part cannot be read.")] * n
+                    yield Block(begin, nothing, [Origin(None, self.question.context.form)] * n, None)
+
+    def _blocks_of(self, part: Part) -> Iterator[Block]:
+        context = self.question.context
+        return self.source.blocks(part, context.forest.columns, context.form, self.args.key)
+
+    def _answers(self) -> Generator[_Finished, None, None]:
+        """Return what workers find for all rows, in order, in chunks that do not go beyond the end of a part."""
+        args, ends = self.args, list(self._ends.values())
+        n_rows = ends[-1] if ends else 0
+        if n_rows:
+            first = next(part for part in self.left if part.n_rows)
+            _, rows, _ = self._rows.some(0, min(BLOCK, first.n_rows))
+            unread = self._unread.get(first.name)
+            if isinstance(unread, InputError):
+                raise unread  # columns that do not fit, as those of all others
+            if unread is None and not self.manifest.done and all(isinstance(row, InputError) for row in rows):
+                raise InputError(f"No row of {first.path} can be read, of the first {len(rows)}. {rows[0]}")
         finish = partial(_finish, bool(args.certificate), args.timeout)
-        rows = Stream(self.source.blocks(part, context.forest.columns, context.form, args.key))
-        found, begin, end = [_Finished(schema(context.labels).empty_table(), 0, 0, [])], 0, 0
-        rows.kept(0, 0)  # columns that do not fit are an error also where there is no row
-        for chunk in answers(self.question, part.n_rows, rows.some, n_jobs=args.jobs, on_error="return", finish=finish):
-            found.append(chunk)
-            end += chunk.table.num_rows
+        return answers(
+            self.question, n_rows, self._rows.some, n_jobs=args.jobs, on_error="return", finish=finish, borders=ends
+        )
+
+    def _take(self, part: Part, chunks: Iterator[_Finished], progress: Progress) -> Iterator[_Finished]:
+        """Yield the chunks that are left of a part."""
+        while self._taken < self._ends[part]:
+            chunk = next(chunks)
+            self._taken += chunk.table.num_rows
             progress.add(chunk.table.num_rows, chunk.failed)
-            if end - begin >= BLOCK:
-                yield part.begin + begin, found, rows.kept(begin, end)
-                found, begin = [], end
-        if found:
-            yield part.begin + begin, found, rows.kept(begin, end)
+            yield chunk
+
+    def _found(
+        self, part: Part, chunks: Iterator[_Finished], progress: Progress
+    ) -> Iterator[tuple[int, list[_Finished], Any]]:
+        """Yield what was found for some thousand rows after the other, with the first one and the columns to keep."""
+        found = [_Finished(schema(self.question.context.labels).empty_table(), 0, 0, [])]
+        if not part.n_rows:
+            try:
+                yield part.begin, found, next(self._blocks_of(part)).kept
+            except (OSError, ValueError) as error:
+                raise _UnreadError(error) from error
+        start = begin = self._taken
+        for chunk in self._take(part, chunks, progress):
+            found.append(chunk)
+            if part.name in self._unread:
+                raise _UnreadError(self._unread[part.name])
+            if self._taken - begin >= BLOCK or self._taken == self._ends[part]:
+                yield part.begin + begin - start, found, self._rows.kept(begin, self._taken)
+                found, begin = [], self._taken
 
     def _summary(self) -> int:
         notes = self.manifest.done.values()
@@ -427,11 +500,8 @@ class _Run:
         return codes.LATE if failed or late else codes.DONE
 
 
-def _is_about_writing(error: OSError) -> bool:
-    """Return whether there is no room, or no permission, for results; other errors are about reading a part."""
-    import errno
-
-    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+class _UnreadError(Exception):
+    """A part cannot be read."""
 
 
 def _put(temporary: Path, target: Path) -> None:
@@ -460,7 +530,7 @@ class Progress:
     def __init__(self, total: int, *, quiet: bool, stream: Any = None) -> None:
         self._total, self._quiet, self._stream = total, quiet, stream or sys.stderr
         self._drawn = shows_progress(quiet)
-        self._done = self._failed = 0
+        self._done = self._failed = self._first = 0
         self._start = self._told = time.monotonic()
 
     def add(self, n: int, failed: int) -> None:
@@ -468,6 +538,8 @@ class Progress:
         self._done += n
         self._failed += failed
         now = time.monotonic()
+        if not self._first:  # what it took to start says nothing about the rest
+            self._first, self._start = self._done, now
         if not self._quiet and now - self._told >= (0.2 if self._drawn else _LOG_EVERY):
             self._told = now
             self._stream.write(f"\r\x1b[K{self.text(now)}" if self._drawn else f"treeproof: {self.text(now)}\n")
@@ -475,10 +547,10 @@ class Progress:
 
     def text(self, now: float) -> str:
         """Return what is told."""
-        rate = self._done / max(now - self._start, 1e-9)
-        left = (self._total - self._done) / max(rate, 1e-9)
+        rate = (self._done - self._first) / max(now - self._start, 1e-9)
         speed = f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}"
-        return f"{self._done:,} of {self._total:,} rows, {speed}/s, {_span(left)} left, {self._failed} failed"
+        pace = f"{speed}/s, {_span((self._total - self._done) / rate)} left, " if rate else ""
+        return f"{self._done:,} of {self._total:,} rows, {pace}{self._failed:,} failed"
 
     def end(self) -> None:
         """Remove the line from a terminal."""

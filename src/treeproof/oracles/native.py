@@ -294,9 +294,11 @@ class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
         order: Sequence[int],
         deadline: float | None,
         cancel: Cancel | None = None,
+        most_work: int | None = None,
     ) -> Inflation:
-        """Return the widest domains, with the whole loop inside the core."""
-        found = self._core.inflate(self._box(domains), list(point), label, list(order), seconds_left(deadline), cancel)
+        """Return the widest domains, or what so much work finds, with the whole loop inside the core."""
+        box = self._box(domains)
+        found = self._core.inflate(box, list(point), label, list(order), seconds_left(deadline), cancel, most_work)
         low, high, missing, sets = found.low, found.high, found.missing, found.sets
         forest = self._forest
 
@@ -308,7 +310,7 @@ class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
             return _cells(sets[self._begin[f] : self._begin[f + 1]])
 
         wider = tuple(domain(f) for f in range(forest.n_features))
-        return Inflation(wider, frozenset(found.clauses), found.widest, found.tally)
+        return Inflation(wider, frozenset(found.clauses), found.widest, found.stopped, found.tally)
 
 
 def _exact_leaves(forest: CellForest) -> tuple[npt.NDArray[np.bool_], int]:

@@ -98,8 +98,7 @@ def certify_pair(meant: Meant, k: int, direction: int | None, most: Fraction, de
 
     def made(room: Fraction) -> Forest:
         pair["cut"] = _above(most + room + _of_members(forest)).hex()
-        about = {"pair": pair, "model": model.fingerprint}
-        return forest_from_json(checker.ScorePair(about, model, None, _UNLIMITED).document())
+        return forest_from_json(checker.ScorePair({"pair": pair}, model, None, _UNLIMITED).document())
 
     found = meant.certify(_with_room(made), Stays(0), deadline)
     return Certificate({**found, "model": model.fingerprint, "pair": pair}, forest)
@@ -177,7 +176,7 @@ def _all_labels(
 
         def made(room: Fraction, pair: dict[str, Any] = pair) -> Forest:
             pair["room"] = (-rounded_down(-room)).hex()
-            return forest_from_json(checker.LabelPair({**head, "pair": pair}, model, other, _UNLIMITED).document())
+            return forest_from_json(checker.LabelPair({"pair": pair}, model, other, _UNLIMITED).document())
 
         found = meant.certify(_with_room(made), Never(0), deadline)
         pairs.append({**{key: value for key, value in found.items() if key not in head}, "pair": pair})

@@ -223,7 +223,7 @@ class Deletions(NamedTuple):
     clauses: npt.NDArray[Any]
     minimal: npt.NDArray[Any]
     counts: npt.NDArray[Any]
-    """How many answers were entailed, refuted, unknown and remembered, and how many near ties there were."""
+    """How many answers were entailed, refuted, unknown and remembered, how many near ties there were, and the work."""
     seconds: npt.NDArray[Any]
     """Of the whole search, and of the longest answers that were entailed and refuted."""
 
@@ -323,11 +323,15 @@ class Alters(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Inflation:
-    """What canonical widening found: domains that entail the claim, `widest` unless the deadline came first."""
+    """What canonical widening found: domains that entail the claim, `widest` unless time or work came to an end.
+
+    `stopped` says that it was the time.
+    """
 
     domains: tuple[Domain, ...]
     clauses: frozenset[int]
     widest: bool
+    stopped: bool
     tally: Tally
 
 
@@ -343,10 +347,12 @@ class Inflates(ABC):
         order: Sequence[int],
         deadline: float | None,
         cancel: Cancel | None = None,
+        most_work: int | None = None,
     ) -> Inflation:
         """Return what `treeproof.search.inflation.widen` finds by single questions about the label at `point`.
 
-        Another thread may stop it early by `cancel`, as a deadline would.
+        Another thread may stop it early by `cancel`, as a deadline would. With at most so much work, in the oracle's
+        own measure, what is found may be narrower, and is the same whenever it is asked for.
         """
 
 

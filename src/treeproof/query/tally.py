@@ -17,7 +17,8 @@ class Statistics:
     `entailed`, `refuted` and `unknown` count the oracle's answers, `remembered` the questions that earlier answers had
     settled; `longest_entailed` and `longest_refuted` are the seconds of the oracle's longest answers. `near_ties`
     counts answers that rest on float sums closer than rounding; they hold for trees added in their own order, as
-    scikit-learn does unless it predicts with several jobs.
+    scikit-learn does unless it predicts with several jobs. `work` is the effort of the native oracle, in nodes that its
+    bounds passed over: it is the same on every machine.
 
     Examples
     --------
@@ -35,6 +36,7 @@ class Statistics:
     unknown: int
     remembered: int
     near_ties: int
+    work: int
     longest_entailed: float
     longest_refuted: float
 

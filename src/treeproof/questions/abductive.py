@@ -48,7 +48,7 @@ from treeproof.questions.result import (
     whatever,
 )
 from treeproof.questions.robustness import Robustness
-from treeproof.search.inflation import Widened, unite, widen_values
+from treeproof.search.inflation import Widened, unite, widen_values, work_limit
 from treeproof.search.minimal import Sufficient, shortest_abductive, shuffled
 from treeproof.search.minimum import minimum_abductive
 from treeproof.space.conditions import Condition
@@ -77,7 +77,7 @@ class Abductive(Result):
     `rule` has the values of the features for which that is proved: those that the forest does not distinguish from the
     instance's own (`conditions`, the text, has its own) or, if `inflated`, wider ranges and sets of values. `widest`
     says that it is proved that no range can be widened and no value added, given the others (perhaps missing values
-    can); otherwise the deadline came first.
+    can); otherwise the search for that was not finished: `timed_out` if the deadline came first.
 
     `within` is given if the explanation is local: all of that is about the inputs whose other features move by no more
     than this part of their scale; `scale` says what that is. `others` has the ranges of the other features for which it
@@ -116,6 +116,7 @@ class Abductive(Result):
     constraints: tuple[str, ...] = ()
     inflated: bool = False
     widest: bool = False
+    timed_out: bool = False
     cost: Fraction | None = None
     lower_bound: Fraction | None = None
     within: Fraction | None = None
@@ -248,7 +249,7 @@ class Abductive(Result):
     def decided(self) -> bool:
         """Whether the features are as few, and their conditions as wide, as was asked for."""
         searched = self.at_most is None or self.furthest is not None
-        return is_least(self) and searched and (self.widest or not self.inflated)
+        return is_least(self) and searched and not self.timed_out
 
     def _proved(self) -> str:
         if not self.features and self.within is not None:
@@ -270,9 +271,15 @@ class Abductive(Result):
         dropped = no_less(self) or ("it cannot be dropped" if one else "none of them can be dropped")
         if self.widest:
             dropped += not_widened(self.rule)
-        late = " Timed out; a condition may still be widened." if self.inflated and not self.widest else ""
-        late = perhaps_less(self) + late + self._furthest()
+        late = perhaps_less(self) + self._perhaps_wider() + self._furthest()
         return f"Proved: {are}; {dropped}.{late}{near_ties(self.stats)}"
+
+    def _perhaps_wider(self) -> str:
+        if not self.inflated or self.widest:
+            return ""
+        return (
+            " Timed out; a condition may still be widened." if self.timed_out else " A condition may still be widened."
+        )
 
     def _furthest(self) -> str:
         """Return whether other features reach further, if there was a budget of features."""
@@ -324,7 +331,7 @@ Orders = Iterator[list[int]]
 """Orders of deletion, the first one first; each is made when it is needed."""
 
 
-Inflate = bool | Literal["unions"]
+Inflate = bool | Literal["quick", "widest", "unions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +339,8 @@ class Plan:
     """Which explanation is wanted: the shortest that deletion in these orders finds, or, with `costs`, the cheapest.
 
     With `inflate` the values of its features are then widened, in the first order, to intervals and sets that still
-    force the prediction; with ``"unions"``, to several intervals each. `order` is the only one, if it is that of all
+    force the prediction, as far as a tenth of a second or so allows, or less if ``"quick"``; with ``"widest"`` as far
+    as possible; with ``"unions"``, too, to several intervals each. `order` is the only one, if it is that of all
     rows.
     """
 
@@ -353,8 +361,9 @@ def make_plan(
     inflate: Inflate,
 ) -> Plan:
     """Return the user's options as a plan; InputError if they cannot be combined."""
-    if not isinstance(inflate, bool | np.bool_):
-        require_one_of("inflate", inflate, ("unions",))  # or True or False
+    inflate = bool(inflate) if isinstance(inflate, bool | np.bool_) else inflate
+    if not isinstance(inflate, bool):
+        require_one_of("inflate", inflate, ("quick", "widest", "unions"))  # or True or False
     if isinstance(tries, bool) or not isinstance(tries, int | np.integer) or tries < 1:
         raise InputError(f"The 'tries' parameter must be a whole number of at least 1. Got {tries!r} instead.")
     preferred = context.features(prefer)
@@ -437,9 +446,9 @@ def checked(oracle: VerifiedOracle, found: Abductive) -> Abductive:
 
 
 def in_ranges(found: Abductive, timeout: float | None = None) -> Abductive:
-    """Return an explanation widened as far as possible; if that takes more than some seconds, as it is.
+    """Return an explanation widened as with ``inflate=True``; if that takes more than some seconds, as it is.
 
-    People read ranges more easily, but do not wait for them.
+    People read ranges more easily, but do not wait for them: not all oracles have a limit of work.
     """
     if not found.can_widen or not found.decided:
         return found
@@ -463,8 +472,8 @@ class Search:
     def decided(self) -> bool:
         """Whether no deadline cut it short, so that another one would find the same."""
         cheapest = self.bound is None or self.found.status == "minimum"
-        widest = self.widened is None or self.widened.widest
-        return not self.late and self.found.status != "sound" and cheapest and widest
+        stopped = self.widened is not None and self.widened.stopped
+        return not self.late and self.found.status != "sound" and cheapest and not stopped
 
 
 def _explain(
@@ -499,7 +508,8 @@ def _search(context: Context, instance: Instance, plan: Plan, timeout: float | N
         minimum = minimum_abductive(cache, first, plan.costs.units)
         found, bound = minimum.found, minimum.bound * plan.costs.unit
         cheapest = Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others))
-    widened = widen_values(cache, found.features, first) if plan.inflate else None
+    limit = work_limit(cache, plan.inflate)
+    widened = widen_values(cache, found.features, first, limit) if plan.inflate else None
     if plan.inflate == "unions" and widened is not None:
         widened = unite(cache, widened, [unit for unit in first if unit in found.features])
     late = cache.deadline is not None and time.monotonic() >= cache.deadline
@@ -521,7 +531,7 @@ def _widen(context: Context, instance: Instance, plan: Plan, search: Search, tim
     start = time.perf_counter() - search.stats.seconds
     cache = context.cache(instance, Stays(instance.label), timeout)
     cache.tally = search.stats.tally()
-    widened = widen_values(cache, search.found.features, search.order)
+    widened = widen_values(cache, search.found.features, search.order, work_limit(cache, inflate=True))
     return _made(context, instance, plan, replace(search, widened=widened, stats=context.statistics(cache, start)))
 
 
@@ -562,6 +572,7 @@ def make_abductive(
         constraints=context.constraints(clauses),
         inflated=widened is not None,
         widest=widened is not None and widened.widest,
+        timed_out=widened is not None and widened.stopped,
         within=None if ball is None else ball.radius,
         open=ball is not None and ball.open,
         scale=None if ball is None else ball.measure,

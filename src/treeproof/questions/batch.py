@@ -10,7 +10,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -443,7 +443,7 @@ def explain_rows(
     context, X = question.context, from_arrow(X)
     rows, origins = _read(context, X, on_error), context.origins(X)
     start = time.perf_counter()
-    chunks = answers(question, len(rows), lambda a, b: (rows[a:b], origins[a:b]), n_jobs=n_jobs, on_error=on_error)
+    chunks = answers(question, len(rows), lambda a, b: (a, rows[a:b], origins[a:b]), n_jobs=n_jobs, on_error=on_error)
     found = list(track(chunks, len(rows), bar(progress, "explaining"), weigh=lambda chunk: len(chunk[1])))
     results = Chained(question.own(some) for some, _ in found)
     failed = sum(count_open(part)[0] for part in results.parts)
@@ -463,17 +463,18 @@ def count_open(results: Sequence[Any]) -> tuple[int, int]:
 def answers(
     question: Question,
     n_rows: int,
-    some: Callable[[int, int], tuple[Any, Sequence[Origin]]],
+    some: Callable[[int, int], tuple[int, Any, Sequence[Origin]]],
     *,
     n_jobs: int | None,
     on_error: Literal["raise", "return"],
     finish: Finish = _as_it_is,
-) -> Iterator[Any]:
+    borders: Sequence[int] = (),
+) -> Generator[Any, None, None]:
     """Yield the answers for chunks of rows, in order, from threads or from wherever joblib's backend has workers.
 
-    `some` returns the rows from one number up to another, and their origins; where workers share our memory, it is
-    asked for what comes next while they work. `finish` makes what is yielded of a chunk's results and scores, also
-    there; by default, both of them.
+    `some` returns the rows from one number up to another, what number errors should give the first, and their origins;
+    it is asked for what comes next while workers work. `finish` makes what is yielded of a chunk's results and scores,
+    where they were found; by default, both of them. No chunk goes beyond a border.
     """
     cancel, raises, shared = Cancel(), on_error == "raise", shares_memory()
 
@@ -481,11 +482,13 @@ def answers(
         return finish(question, *question.answer(first, rows, origins, cancel, raises))
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
-        given = begin, *some(begin, end)
+        given = some(begin, end)
         return given if shared else (*question.packed, *given, raises, finish)
 
     work = here if shared else _answer_elsewhere
-    return run_chunks(work, part, n_rows, n_jobs=n_jobs, shared=shared, cancel=cancel.set, speed=question.speed)
+    return run_chunks(
+        work, part, n_rows, n_jobs=n_jobs, shared=shared, cancel=cancel.set, speed=question.speed, borders=borders
+    )
 
 
 def _read(context: Context, X: Any, on_error: Literal["raise", "return"]) -> Any:

@@ -284,13 +284,14 @@ def _zeros(space: Space) -> _Zeros:
     if space not in _ZEROS:
         texts = [equals(feature.name, "0") if feature.kind == "real" else None for feature in space.features]
         columns = [feature.columns[0] for feature in space.features]
-        _ZEROS[space] = _Zeros([_cell_of_zero(feature) for feature in space.features], texts, columns)
+        row = [0.0] * space.forest.n_columns
+        _ZEROS[space] = _Zeros([_cell_in(feature, row) for feature in space.features], texts, columns)
     return _ZEROS[space]
 
 
-def _cell_of_zero(feature: Feature) -> int | None:
+def _cell_in(feature: Feature, row: Sequence[float]) -> int | None:
     try:
-        return feature.cell([0.0] * (max(feature.columns) + 1))
+        return feature.cell(row)
     except InputError:
         return None
 

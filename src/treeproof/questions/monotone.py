@@ -41,7 +41,8 @@ class Monotone(Result):
     to be the largest there is, but for rounding.
 
     What is proved is about the exact sums of the model's leaves. Adding them in floats may turn a step the other way by
-    no more than `rounding`; that is 0 if no single tree ever does, for then floats do not either.
+    no more than `rounding`; that is 0 if no single tree ever does, for then floats do not either. (Of trees in parts
+    that are weighted it is not: their leaves are compared after the weight, which is rounded.)
 
     Examples
     --------
@@ -262,7 +263,9 @@ def _decide(part: Everywhere, score: Score, f: int, increasing: bool, *, largest
     found = falls(
         context.cells, numbers, f, feature.missing_cell, part.domains, part.near, part.deadline, largest=largest
     )
-    exact = score.keeps_order or (found.by_tree and score.slack == 0)
+    # What the leaves of members add is rounded, so that two of them may look equal and are not.
+    by_tree = found.by_tree and score.slack == 0 and not context.forest.decision.members
+    exact = score.keeps_order or by_tree
     rounding = Fraction(0) if exact else 2 * score.error + score.slack / score.divisor
     before = after = None
     violation = 0.0

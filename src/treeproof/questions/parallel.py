@@ -1,8 +1,8 @@
 """Many independent tasks on joblib's active backend: results in order, a progress bar, and a prompt stop on Ctrl-C.
 
 Threads are the default: the core works outside Python's lock, and they share the explainer. Tasks go out in chunks
-that take about a fifth of a second each, as measured on the way, so that what it costs to hand one over does not count
-and no worker is left with a long one at the end.
+that take about a fifth of a second each, in another process a second, as measured on the way, so that what it
+costs to hand one over does not count and no worker is left with a long one at the end.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 import pickle
 import sys
 import tempfile
+import threading
 import time
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from contextvars import copy_context
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -30,7 +32,9 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 SECONDS = 0.2  # that a chunk should take
+_SECONDS_ELSEWHERE = 1.0  # in another process, to which it has to travel
 _MOST_JOBS = 100_000
+_PATIENCE = 5.0  # seconds for tasks that were cancelled to end
 _SHARE = 4  # a chunk towards the end should take a share of that
 
 
@@ -67,19 +71,23 @@ def run_chunks(
     shared: bool,
     cancel: Callable[[], None] = lambda: None,
     speed: Speed | None = None,
-) -> Iterator[Result]:
+    borders: Sequence[int] = (),
+) -> Generator[Result, None, None]:
     """Yield ``work(*part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
 
     With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them.
-    `speed` is what an earlier call learnt of the same work. When a worker process was killed, what it had is done again
-    by another, one by one; `LostWorkerError` if that fails.
+    `speed` is what an earlier call learnt of the same work. No chunk goes beyond one of the `borders`, which are in
+    order. When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that
+    fails.
     """
     jobs = count_jobs(n_jobs)
-    task: Callable[..., Result | Cancelled] = _in_this_context(work) if shared else work
+    here = _InThreads(work) if shared else None
+    task: Callable[..., Result | Cancelled] = work if here is None else here
     speed = Speed() if speed is None else speed
+    speed.seconds = SECONDS if shared else _SECONDS_ELSEWHERE
     done = lost = 0
     while done < n:
-        begun, pace = done, _Pace(done, n, jobs, speed)
+        begun, pace = done, _Pace(done, n, jobs, speed, borders)
         with closing(_outputs(task, part, pace, n_jobs, shared)) as outputs:
             try:
                 for (begin, end), (seconds, result) in outputs:
@@ -92,12 +100,14 @@ def run_chunks(
             except BaseException as error:
                 if type(error).__name__ not in _LOST:
                     cancel()
+                    if here is not None:
+                        here.stop()
                     raise
                 lost += 1
                 speed.length = 1
                 if done == begun and lost > 1:
                     raise LostWorkerError(
-                        f"A worker process was killed while it explained row {done}, or one of the next few, for the "
+                        "A worker process was killed while it explained this row, or one of the next few, for the "
                         "second time; perhaps there is too little memory. Use fewer workers or a timeout.",
                         row=done,
                     ) from error
@@ -164,20 +174,36 @@ def _outputs(
                 return
 
 
-def _in_this_context(work: Callable[..., Result]) -> Callable[..., Result | Cancelled]:
-    """Return a function for other threads, which `cancelling` ends as it does this one.
+class _InThreads(Generic[Result]):
+    """Work for other threads, which `cancelling` ends as it does this one.
 
     It returns what it would raise then: no pool of threads expects an exception that is no ``Exception``.
     """
-    context = copy_context()
 
-    def run(*arguments: Any) -> Result | Cancelled:
+    def __init__(self, work: Callable[..., Result]) -> None:
+        self._work, self._context = work, copy_context()
+        self._running, self._stopped = 0, False
+        self._changed = threading.Condition()
+
+    def __call__(self, *arguments: Any) -> Result | Cancelled:
+        with self._changed:
+            if self._stopped:
+                return Cancelled()
+            self._running += 1
         try:
-            return context.copy().run(work, *arguments)
+            return self._context.copy().run(self._work, *arguments)
         except Cancelled as stopped:
             return stopped
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
-    return run
+    def stop(self) -> None:
+        """Begin nothing more, and wait for what was cancelled: Python must not end while a thread is in the core."""
+        with self._changed:
+            self._stopped = True
+            self._changed.wait_for(lambda: not self._running, _PATIENCE)
 
 
 def _timed(work: Callable[..., Result], *arguments: Any) -> tuple[float, Result]:
@@ -209,26 +235,28 @@ class Speed:
     """How long a chunk should be, by what was learnt so far."""
 
     def __init__(self) -> None:
-        self.length = 1
+        self.length, self.seconds = 1, SECONDS
 
     def learn(self, n: int, seconds: float) -> None:
         """Learn that a chunk of so many took so long."""
         if n >= self.length:
-            self.length = max(1, min(2 * n, int(n * SECONDS / max(seconds, 1e-9))))
+            self.length = max(1, min(2 * n, int(n * self.seconds / max(seconds, 1e-9))))
 
 
 class _Pace:
-    """Chunks of numbers, as long as the speed allows, and shorter towards the end."""
+    """Chunks of numbers, as long as the speed and the borders allow, and shorter towards the end."""
 
-    def __init__(self, begin: int, end: int, jobs: int, speed: Speed) -> None:
-        self._begin, self._end, self.jobs, self._speed = begin, end, jobs, speed
+    def __init__(self, begin: int, end: int, jobs: int, speed: Speed, borders: Sequence[int]) -> None:
+        self._begin, self._end, self.jobs, self._speed, self._borders = begin, end, jobs, speed, borders
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         begin = self._begin
         while begin < self._end:
             fair = -(-(self._end - begin) // self.jobs)
             # What is handed over costs some milliseconds, however short it is.
-            end = min(self._end, begin + max(1, self._speed.length // _SHARE, min(self._speed.length, fair)))
+            length = max(1, self._speed.length // _SHARE, min(self._speed.length, fair))
+            border = bisect_right(self._borders, begin)
+            end = min(self._end, begin + length, *self._borders[border : border + 1])
             yield begin, end
             begin = end
 

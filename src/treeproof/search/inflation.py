@@ -1,57 +1,70 @@
 """The widest domains around a point, by canonical widening (Izza et al., AAAI 2024: inflated explanations).
 
-In the given order, each feature takes as many further cells as the claim, with the others' domains as they are, still
-holds for: an ordered feature all cells up to the first that refutes it, on either side; another feature every value
-that does not. A gapped feature does both, for its numbers and for missing values; where it was missing, its numbers
-start with the lowest that does not refute the claim. A domain entails the claim iff each of its cells does, so the
-cells of one feature do not compete, and the result depends on the order of the features alone, not on the oracle or
+First all ranges grow together: each end moves by the same share of the cells beyond it, the largest multiple of 1/64,
+found by bisection, with which the claim still holds. So no feature takes all the room that there is.
+
+Then, in the given order, each feature takes as many further cells as the claim, with the others' domains as they are,
+still holds for: an ordered feature all cells up to the first that refutes it, on either side; another feature every
+value that does not. A gapped feature does both, for its numbers and for missing values; where it was missing, its
+numbers start with the lowest that does not refute the claim. A domain entails the claim iff each of its cells does, so
+the cells of one feature do not compete, and the result depends on the order of the features alone, not on the oracle or
 its witnesses. Nothing can be added afterwards: domains have only grown since a cell was refuted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treeproof.query.cache import Cache
 from treeproof.query.cells import CellForest
 from treeproof.query.oracle import Entailed, Inflates, Labels, Refuted, Stays, expired, violates
 from treeproof.space.domains import Domain, as_domain
 
+_SHARES = 64
+_BISECTION = (32, 16, 8, 4, 2, 1)
+_START: dict[bool | str, int] = {True: 2_000_000, "quick": 40_000}
+
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """Domains that entail the claim; `widest` (no cell can be added) unless the deadline came first.
+    """Domains that entail the claim; `widest` (no cell can be added) unless time or work came to an end.
 
-    `clauses` are the constraints between features that proofs on the way used.
+    `stopped` says that it was the time. `clauses` are the constraints between features that proofs on the way used.
     """
 
     domains: tuple[Domain, ...]
     widest: bool
     clauses: frozenset[int] = frozenset()
+    stopped: bool = False
 
 
-def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Widened:
+def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int], most_work: int | None = None) -> Widened:
     """Return the widest domains around given ones, which contain the point and entail the claim.
 
     Only the features of `order` are widened, in that order, to any cells; the domains of the others may have holes.
+    An oracle that does all of it at once stops after `most_work`.
     """
     wider, forest = list(domains), cache.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
     if chosen and expired(cache.deadline):
-        return Widened(tuple(wider), False)
+        return Widened(tuple(wider), False, stopped=True)
     if isinstance(cache.oracle, Inflates) and isinstance(cache.claim, Stays) and not cache.has_holes:
-        found = cache.oracle.inflate(cache.point, cache.claim.label, wider, chosen, cache.deadline, cache.cancel)
+        label, deadline = cache.claim.label, cache.deadline
+        found = cache.oracle.inflate(cache.point, label, wider, chosen, deadline, cache.cancel, most_work)
         cache.tally.add(found.tally)
-        return Widened(found.domains, found.widest, found.clauses)
-    clauses: frozenset[int] = frozenset()
+        return Widened(found.domains, found.widest, found.clauses, found.stopped)
+    balanced = _balance(cache, wider, chosen)
+    if balanced.stopped:
+        return balanced
+    wider, clauses = list(balanced.domains), balanced.clauses
     for f in chosen:
         ranges = forest.ordered[f] or forest.gapped[f]
         for cells in _beside(forest, f, wider):
             # Cells that a witness excludes go, until the others are proved.
             while cells:
                 if expired(cache.deadline):
-                    return Widened(tuple(wider), False, clauses)
+                    return Widened(tuple(wider), False, clauses, stopped=True)
                 answer = cache.decide([*wider[:f], forest.only(f, cells), *wider[f + 1 :]])
                 if isinstance(answer, Refuted):
                     at = cells.index(answer.witness[f])
@@ -61,15 +74,52 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int]) -> Wide
                     clauses |= answer.clauses
                     break
                 else:
-                    return Widened(tuple(wider), False, clauses)
+                    return Widened(tuple(wider), False, clauses, stopped=True)
     return Widened(tuple(wider), True, clauses)
 
 
-def widen_values(cache: Cache, features: frozenset[int], order: Iterable[int]) -> Widened:
+def _balance(cache: Cache, domains: Sequence[Domain], chosen: Iterable[int]) -> Widened:
+    """Return the domains with all ranges grown by the same share of the cells beyond their ends."""
+    forest, widened, share = cache.forest, Widened(tuple(domains), False), 0
+    ends = {}
+    for f in chosen:
+        n_numbers = forest.n_cells[f] - forest.gapped[f]
+        numbers = [cell for cell in domains[f] if cell < n_numbers]
+        if numbers and (forest.ordered[f] or forest.gapped[f]):
+            ends[f] = (min(numbers), max(numbers), n_numbers - 1)
+    for more in _BISECTION:
+        wider = list(domains)
+        for f, (low, high, last) in ends.items():
+            down, up = (cells * (share + more) // _SHARES for cells in (low, last - high))
+            wider[f] = forest.only(f, {*domains[f], *range(low - down, high + up + 1)})
+        if tuple(wider) != widened.domains:
+            answer = None if expired(cache.deadline) else cache.decide(wider)
+            if isinstance(answer, Refuted):
+                continue
+            if not isinstance(answer, Entailed):
+                return replace(widened, stopped=True)
+            widened = Widened(tuple(wider), False, widened.clauses | answer.clauses)
+        share += more
+    return widened
+
+
+def work_limit(cache: Cache, inflate: bool | str) -> int | None:
+    """Return the work that widening is worth: some times what the search before it took, and some to start with.
+
+    The last proofs, of domains that are on the verge at every end, take most of the time and add least. What there is
+    to start with takes some tenth of a second, in which most models are widened to the end; nearly none if it is to be
+    quick. None is no limit.
+    """
+    start = _START.get(inflate)
+    return None if start is None else 2 * cache.tally.work + start
+
+
+def widen_values(cache: Cache, features: frozenset[int], order: Iterable[int], most_work: int | None = None) -> Widened:
     """Return the widest domains around the point's own cells of these features, which suffice; the others are free."""
     kept = cache.units.features(features)
     start = [own if f in kept else cache.free[f] for f, own in enumerate(cache.own)]
-    return widen(cache, start, [f for unit in order if unit in features for f in cache.units.members[unit]])
+    order = [f for unit in order if unit in features for f in cache.units.members[unit]]
+    return widen(cache, start, order, most_work)
 
 
 def unite(cache: Cache, widened: Widened, order: Iterable[int]) -> Widened:
@@ -85,7 +135,7 @@ def unite(cache: Cache, widened: Widened, order: Iterable[int]) -> Widened:
         cells = frozenset(range(forest.n_cells[f])).difference(wider[f])
         while cells:
             if expired(cache.deadline):
-                return Widened(tuple(wider), False, clauses)
+                return Widened(tuple(wider), False, clauses, stopped=True)
             answer = cache.decide([*wider[:f], as_domain(cells, forest.ordered[f]), *wider[f + 1 :]])
             if isinstance(answer, Refuted):
                 cells -= _refuted(cache, answer, f, cells)
@@ -94,7 +144,7 @@ def unite(cache: Cache, widened: Widened, order: Iterable[int]) -> Widened:
                 clauses |= answer.clauses
                 break
             else:
-                return Widened(tuple(wider), False, clauses)
+                return Widened(tuple(wider), False, clauses, stopped=True)
     return Widened(tuple(wider), True, clauses)
 
 

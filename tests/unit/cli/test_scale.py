@@ -161,6 +161,14 @@ class TestResults:
         assert [line["status"] for line in found] == ["minimal", "error", "error", "error", "minimal"]
         assert "'b' must be a number in d.csv, row 1. Got 'x'" in found[1]["error"]
         assert "must have 4 cells" in found[2]["error"]
+        # In the next part, too, a row has the number that it has in the file.
+        assert run(capsys, "d.csv", "--all", "--out", "parts", "--part-rows", "2")[0] == 1
+        assert [line["error"] for line in lines("parts")] == [line["error"] for line in found]
+        assert found[2]["error"].startswith("Row 2: ")
+        Path("none.csv").write_text("a,b,c,d\n1,x,1,1\n2,x,2,2\n")
+        code, _, err = run(capsys, "none.csv", "--all", "--out", "none")
+        assert code == 2
+        assert "No row of none.csv can be read, of the first 2. Column 'b' must be a number in none.csv, row 0." in err
         bad = part(rows, 1).assign(a=[*part(rows, 1).a[:-1], np.inf])
         bad.to_parquet("in/p1.parquet")
         assert run(capsys, "in", "--all", "--out", "other")[0] == 1
@@ -179,16 +187,16 @@ class TestResults:
 @pytest.mark.usefixtures("files")
 class TestFaults:
     def test_after_ctrl_c_the_same_command_goes_on(self, rows, explainer, capsys, monkeypatch):
-        answers, calls = scale.answers, []
+        put, calls = scale._put, []
 
         def interrupted(*args, **kwargs):
             calls.append(1)
             if len(calls) == 2:
                 raise KeyboardInterrupt
-            return answers(*args, **kwargs)
+            return put(*args, **kwargs)
 
-        monkeypatch.setattr(scale, "answers", interrupted)
-        code, _, err = run(capsys, "in", "--all", "--out", "out")
+        monkeypatch.setattr(scale, "_put", interrupted)
+        code, _, err = run(capsys, "in", "--all", "--out", "out", "--jobs", "2")
         assert code == 130
         assert "1 of 3 parts are complete in out; the same command goes on with the others." in err
         assert not list(Path("out").glob(".*"))
@@ -200,19 +208,26 @@ class TestFaults:
         assert lines() == expected(explainer, rows)
 
     @pytest.mark.slow
-    def test_after_a_kill_the_same_command_goes_on(self, tmp_path):
+    def test_after_a_signal_the_same_command_goes_on(self, tmp_path):
         forest, X = hard_forest()
         tp.save_forest(tp.Explainer(forest).forest, "hard.json")
         pd.DataFrame(X[:6], columns=[f"v{j}" for j in range(X.shape[1])]).to_csv("hard.csv", index=False)
-        words = ["hard.json", "hard.csv", "--all", "--out", "out", "--part-rows", "2", "--timeout", "0.2", "--quiet"]
+        words = ["hard.json", "hard.csv", "--all", "--out", "out", "--part-rows", "1", "--timeout", "0.2", "--quiet"]
+        words += ["--jobs", "2"]
         command = [sys.executable, "-m", "treeproof", "explain", *words]
-        with subprocess.Popen(command) as process:
-            while not Path("out/hard-00000.parquet").exists():
-                time.sleep(0.02)
-                assert process.poll() is None
-            process.send_signal(signal.SIGKILL)
-        assert len(list(Path("out").glob("*.parquet"))) < 3
-        Path("out/.hard-00002.parquet.part").write_bytes(b"left over")
+        for number, part in ((signal.SIGINT, "out/hard-00000.parquet"), (signal.SIGKILL, "out/hard-00002.parquet")):
+            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+                while not Path(part).exists():
+                    time.sleep(0.02)
+                    assert process.poll() is None
+                process.send_signal(number)
+                _, err = process.communicate()
+            if number == signal.SIGINT:  # threads are in the core then: Python has to wait for them
+                assert process.returncode == 130
+                assert err.startswith("treeproof: ")
+                assert err.endswith("the same command goes on with the others.\ntreeproof: interrupted\n")
+        assert len(list(Path("out").glob("*.parquet"))) < 6
+        Path("out/.hard-00005.parquet.part").write_bytes(b"left over")
         assert main(["explain", *words]) == 1  # timed out
         assert [line["row"] for line in lines()] == list(range(6))
         assert not list(Path("out").glob(".*"))
@@ -321,7 +336,10 @@ def test_progress_has_the_rate_the_time_left_and_failures(monkeypatch):
     monkeypatch.setattr(scale.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
     progress = scale.Progress(1000, quiet=False, stream=stream)
+    now[0] += 60  # until the workers have started
     progress.add(50, 0)
     now[0] += 10
-    progress.add(150, 3)
-    assert stream.getvalue() == "treeproof: 200 of 1,000 rows, 20/s, 0:40 left, 3 failed\n"
+    progress.add(200, 3)
+    first, then = stream.getvalue().splitlines()
+    assert first == "treeproof: 50 of 1,000 rows, 0 failed"
+    assert then == "treeproof: 250 of 1,000 rows, 20/s, 0:38 left, 3 failed"

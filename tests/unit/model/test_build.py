@@ -109,3 +109,9 @@ def test_what_cannot_be_a_forest_is_refused(trees, columns, classes, message):
 def test_importances_must_match_the_columns():
     with pytest.raises(TreeproofError, match="'importances'"):
         build_forest([leaf(0)], columns=["a", "b"], classes=[0, 1], importances=[1])
+
+
+def test_missing_values_go_to_one_of_the_two_sides():
+    for side in ("left", "", None, True):
+        with pytest.raises(InputError, match="Missing values go to 'yes' or 'no'"):
+            split("a", 0, 0, 1, missing=side)

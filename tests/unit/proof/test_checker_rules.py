@@ -30,6 +30,7 @@ from treeproof.checker import (
     CheckError,
     Feature,
     Model,
+    Priced,
     Proof,
     Space,
     check,
@@ -43,6 +44,7 @@ from treeproof.model.forest import Forest
 
 Document = dict[str, Any]
 MOST = LARGEST["float32"]
+REGRESSION: Document = {"vote": "sum", "sums": Sums((0.0,), cuts=(1.0,))}
 
 
 def with_value(document: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -115,6 +117,7 @@ class TestModels:
         forest = source(build_forest([isin("c", ["x"], 0, 1)], columns=[Column("c", ("x", "y")), "a"], classes=[0, 1]))
         refused(forest, "Class labels must differ", (("classes", "labels"), [1, 1]))
         refused(forest, "Class labels must differ", (("classes", "labels"), []))
+        refused(forest, "Class labels must differ", (("classes", "labels"), [1, True]))
         refused(forest, "must have a name and be known", (("columns", 1, "missing"), "sometimes"))
         refused(forest, "must have a name and be known", (("columns", 1, "name"), 5))
         refused(forest, "Categories must differ", (("columns", 0, "categories"), ["x", "x"]))
@@ -454,10 +457,17 @@ class TestFeatures:
             ({"missing": {"0": 1}, "whole": [0]}, ["a: only whole numbers"]),
             ({"missing": {"0": 1}, "values": {"1": [1, 1]}}, ["c: only y"]),
             ({"missing": {"0": 0}, "values": {"1": [0, 1]}}, []),
+            ({"missing": {"0": 0}, "values": {"2": [0, 1]}}, ["e: not rest"]),
+            ({"missing": {"0": 0}, "values": {"2": [0, 0]}}, ["e: only p"]),
+            ({"missing": {"0": 0}, "values": {"2": [1, 2]}}, ["e: only q or rest"]),
         ],
     )
     def test_say_how_they_are_narrower_than_the_model(self, declared, words):
-        columns = [Column("a", missing="possible"), Column("c", ("x", "y"))]
+        columns = [
+            Column("a", missing="possible"),
+            Column("c", ("x", "y")),
+            Column("e", ("p", "q", "rest"), other="rest"),
+        ]
         model = Model(forest_to_json(build_forest([0], columns=columns, classes=[0, 1])))
         assert checker.declared(Space(model, declared)) == words
 
@@ -631,6 +641,14 @@ class TestProofs:
         both = steps(RIVAL, 1, ORDERED, 0, 0, 0, EVALUATED, EVALUATED)
         rejected(document, model, "values left in a box give the label 1", *empty, both)
 
+    def test_list_no_more_points_than_they_may(self, both, monkeypatch):
+        document, model = both
+        listed = with_value(document, *steps(RIVAL, 0, checker.LISTED))
+        monkeypatch.setattr(checker, "MOST_POINTS", 1)
+        assert check(listed, model).leaves == 1
+        monkeypatch.setattr(checker, "MOST_POINTS", 0)
+        rejected(listed, model, "A box has too many points to be listed")
+
     def test_split_at_the_cells_they_name(self):
         colours = tuple(f"c{i:02}" for i in range(70))
         columns = ["a", Column("c", colours)]
@@ -697,17 +715,20 @@ class TestProofs:
         rng = np.random.default_rng(0)
         for _ in range(300):
             n = int(rng.integers(1, 7))
-            splits = {}
+            splits = []
             for _ in range(rng.integers(0, 5)):
                 left = (1 << int(rng.integers(0, n + 1))) - 1 if rng.random() < 0.6 else int(rng.integers(0, 1 << n))
-                splits[left] = rng.integers(0, 9, 2).tolist()
+                splits.append(Priced(left, *rng.integers(0, 9, 2).tolist()))
             cells = int(rng.integers(1, 1 << n))
             expected = max(
-                sum(alpha if left >> c & 1 else beta for left, (alpha, beta) in splits.items())
+                sum(alpha if left >> c & 1 else beta for left, alpha, beta in splits)
                 for c in range(n)
                 if cells >> c & 1
             )
-            assert checker.most_earned(cells, splits, checker.Budget(1000)) == expected
+            budget = checker.Budget(1000)
+            assert checker.most_earned(cells, splits, budget) == expected
+            changes = [(left ^ left << 1) >> c & 1 for left, _, _ in splits for c in range(cells.bit_length())]
+            assert 1000 - budget.left == cells.bit_length() + sum(changes)
 
     def test_a_bound_is_what_it_says(self):
         """The bound of a box, by its formula, is compared with what is needed: just so much, and just too little."""
@@ -796,6 +817,12 @@ class TestFiles:
             with pytest.raises(CheckError, match="too large"):
                 read(path, 7 * checker.BYTE_STEPS)
 
+    def test_of_which_a_part_is_as_large_as_may_be_are_not_read_in_part(self, tmp_path):
+        path = tmp_path / "certificate.json"
+        path.write_bytes(b"{}".ljust(2**20) + b"more")
+        with pytest.raises(CheckError, match="The file is too large"):
+            read(path, budget=checker.BYTE_STEPS * 2**20)
+
     @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
     def test_are_arguments_of_the_program(self, stump, tmp_path, monkeypatch, capsys):
         forest = build_forest([split("a", 0.5, 0, 1)], columns=["a", "b"], classes=[0, 1])
@@ -807,6 +834,67 @@ class TestFiles:
         with pytest.raises(SystemExit, match="0"):
             runpy.run_module("treeproof.checker", run_name="__main__")
         assert capsys.readouterr().out.startswith("Checked: a forces the label 0")
+
+
+def test_rows_that_people_give():
+    columns = ["a", Column("d", (1, "x"))]
+    model = Model(forest_to_json(build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])))
+    assert checker._read_row(model, {"d": "x", "a": 0.1}) == [float(np.float32(0.1)), 1.0]
+    assert checker._read_row(model, (2, 1)) == [2.0, 0.0]
+    missing, _ = checker._read_row(model, [None, 1])
+    assert math.isnan(missing)
+    for row, reason in (
+        *(({"a": 0}, "must have the model's columns"), ({"a": 0, "d": 1, "e": 2}, "must have the model's columns")),
+        *(([0], "a value for each of the 2 columns"), ("ab", "a value for each of the 2 columns")),
+        *(([0, "y"], "none of its categories"), ([0, True], "none of its categories")),
+        *(([True, "x"], "must be a number"), (["1", "x"], "must be a number")),
+    ):
+        with pytest.raises(CheckError, match=reason):
+            checker._read_row(model, row)
+
+
+def test_what_a_pair_rounds_is_off_by_little():
+    least = Fraction(2) ** -1022
+    for value in (Fraction(0), Fraction(1, 3), -least, least * (1 - Fraction(1, 2**60)), Fraction(3, 2**1074)):
+        assert abs(Fraction(checker._nearest(value)) - value) <= abs(value) / 2**53
+    for value in (least / 3, Fraction(1, 2**1076), -Fraction(5, 2**1076)):
+        with pytest.raises(CheckError, match="too small to be rounded"):
+            checker._nearest(value)
+
+
+class TestSets:
+    def test_features_that_meet_some_sets_and_lack_a_part_of_others(self):
+        rng = np.random.default_rng(0)
+        found = set()
+        for _ in range(400):
+            n = int(rng.integers(1, 6))
+            there, lacking = (rng.integers(rng.random() < 0.9, 1 << n, rng.integers(0, 5)).tolist() for _ in range(2))
+            costs = rng.integers(1, 4, n).tolist()
+            most = float(rng.integers(0, sum(costs) + 1)) if rng.random() < 0.7 else math.inf
+
+            def cost(chosen: int, costs=costs) -> int:
+                return sum(cost for f, cost in enumerate(costs) if chosen >> f & 1)
+
+            expected = any(
+                all(chosen & one for one in there) and all(one & ~chosen for one in lacking) and cost(chosen) <= most
+                for chosen in range(1 << n)
+            )
+            assert checker.is_possible(there, lacking, costs, most, checker.Budget(10**5)) == expected
+            found.add(expected)
+        assert found == {True, False}
+
+    def test_sets_without_any_smaller_one_inside(self):
+        assert checker.minimal_sets([0b110, 0b010, 0b101, 0b010, 0b111]) == [0b010, 0b101]
+        assert checker.minimal_sets([0b11, 0]) == [0]
+        assert checker.minimal_sets([]) == []
+
+    def test_work_is_counted(self):
+        budget = checker.Budget(100)
+        assert not checker.is_possible([0b1, 0b10], [0b100], [1] * 16, 1, budget)
+        assert budget.left == 100 - (1 + 3 * 3)
+        budget.spend(90)
+        with pytest.raises(CheckError, match="takes more than 100 steps"):
+            budget.spend(0.5)
 
 
 def test_parts_of_a_box():
@@ -839,6 +927,27 @@ class TestTwoModels:
         cut = float.fromhex(made.document["pair"]["cuts"][1]) * (1 - 1e-6)
         with pytest.raises(CheckError):
             check(with_value(made.document, ("pair", "cuts"), [(-cut).hex(), cut.hex()]), models[0], other=models[1])
+
+    def test_of_which_one_rounds_inputs_to_float32_split_the_same_float64(self):
+        thresholds = [0.0, 0.1, -0.1, 1.0, -1.0, 3e-39, -1e-45, 1e38, -MOST]
+        for at in map(float, np.array(thresholds, dtype=np.float32)):
+            widest = checker._widest(at)
+            assert np.float32(widest) <= at < np.float32(np.nextafter(widest, math.inf))
+        with pytest.raises(CheckError, match="A threshold is too large for a float32"):
+            checker._widest(MOST)
+        narrow = build_forest([split("a", 0.5, 0, 1)], columns=["a"], classes=[0, 1])
+        single, double = (
+            Model(json.dumps(with_value(source(narrow), ("numbers",), numbers))) for numbers in ("float32", "float64")
+        )
+        for models in ((single, double), (double, single)):
+            sides = checker.sides_of(*models, [])
+            assert [side.numbers for side in sides] == ["float64"] * 2
+            assert [side.splits[0].threshold for side in sides] == [
+                checker._widest(0.5) if model is single else 0.5 for model in models
+            ]
+        for model in (single, double):
+            sides = checker.sides_of(model, model, [])
+            assert {(side.numbers, side.splits[0].threshold) for side in sides} == {(model.numbers, 0.5)}
 
     def test_have_the_same_columns_and_categories(self):
         def made(*columns: Any) -> Model:
@@ -900,7 +1009,7 @@ class TestModelsOfPairs:
 
     GRID = (-1.0, 0.5, 1.5, math.nan)
 
-    def forest(self, seed: int, n_trees: int, divisor: float = 1.0) -> Forest:
+    def forest(self, seed: int, n_trees: int, divisor: float = 1.0, first: bool = False) -> Forest:
         rng = np.random.default_rng(seed)
 
         def grown(depth: int) -> Any:
@@ -909,11 +1018,13 @@ class TestModelsOfPairs:
             column, at = ["a", "b", "d"][rng.integers(3)], float(rng.integers(2))
             if column == "d":
                 return isin("d", ["x"], grown(depth - 1), grown(depth - 1))
-            return split(column, at, grown(depth - 1), grown(depth - 1), missing="left" if at else "right")
+            return split(column, at, grown(depth - 1), grown(depth - 1), missing=["yes", "no"][rng.integers(2)])
 
         columns = [Column("a", missing="possible"), Column("b"), Column("d", ("x", "y"))]
         sums = Sums((1.0, 0.0, -2.0), "float64", divisor=divisor)
         trees = [grown(3) for _ in range(n_trees)]
+        if first:  # so that the same trees lie at other places
+            trees[0] = leaf([5.0, 0.0, 1.0])
         return build_forest(trees, columns=columns, classes=[0, 1, 2], vote="sum", sums=sums)
 
     @staticmethod
@@ -940,7 +1051,9 @@ class TestModelsOfPairs:
     @pytest.mark.parametrize("two", [False, True])
     def test_of_labels(self, seed, two):
         model = Model(forest_to_json(self.forest(seed, 4)))
-        other = Model(forest_to_json(self.forest(seed + 50 * (seed % 2), 3 + seed % 3))) if two else None
+        other = (
+            Model(forest_to_json(self.forest(seed + 50 * (seed % 2), 3 + seed % 3, first=seed == 2))) if two else None
+        )
         about = {"labels": [0, 2], "room": (0.5).hex()} | ({} if two else {"columns": [0]})
         _, made = self.made(checker.LabelPair, about, model, other)
         for row in self.inputs(3 if two else 4):
@@ -966,6 +1079,25 @@ class TestModelsOfPairs:
                     with pytest.raises(CheckError, match="The room of a pair is too small for its rounding"):
                         pair.check()
 
+    def test_columns_differ_and_are_named_once(self):
+        model = Model(forest_to_json(self.forest(0, 1)))
+        for columns in ([], [0, 0], [3], [-1]):
+            with pytest.raises(CheckError, match="Columns of a pair"):
+                self.made(checker.LabelPair, {"labels": [0, 2], "room": "0x0p+0", "columns": columns}, model)
+
+    def test_where_a_column_grows_leave_out_what_cannot_be(self):
+        rising = build_forest(
+            [split("a", 0, leaf([0.0]), leaf([1.0]))],
+            columns=["a"],
+            classes=[0, 1],
+            vote="sum",
+            sums=Sums((0.0,), cuts=(1,)),
+        )
+        for direction, expected in ((1, {-1.0, 0.0}), (-1, {0.0, 1.0}), (None, {-1.0, 0.0, 1.0})):
+            about = {"columns": [0], "class": 0, "direction": direction, "cut": "0x1p+9"}
+            pair, _ = self.made(checker.ScorePair, about, Model(forest_to_json(rising)))
+            assert {node.values[0] for nodes in pair.trees for node in nodes} == expected
+
     @pytest.mark.parametrize("seed", range(4))
     @pytest.mark.parametrize("direction", [None, 1, -1])
     def test_of_a_score(self, seed, direction):
@@ -988,3 +1120,234 @@ class TestModelsOfPairs:
                 self.sums(other, row)[1] / Fraction(other.divisor),
             )
             assert self.sums(made, row) == [(two - one) * pair.divisor]
+
+
+class TestWords:
+    @pytest.mark.parametrize("name", ["age", "petal length (cm)", "x-1", "2nd", "orange", "a_b"])
+    def test_names_that_are_plain_stay_as_they_are(self, name):
+        assert checker._name(name) == name
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", " a", "a  b", "a\n", "a,b", "a;", 'a"', "a: b", "a=b", "a<", ">", "a/b", "x or y", "and", "a is b", "if"],
+    )
+    def test_names_that_could_be_something_else_are_quoted(self, name):
+        assert checker._name(name) == json.dumps(name)
+
+    def test_labels_that_could_be_something_else_are_quoted(self):
+        for label in ("yes", "very good", "a-b", "a_1", "ja"):
+            assert checker._printable(label) == label
+        for label in ("1a", "a !", "a  b", "", "None", "true", "missing", "NaN", "x or y", "a,b", "-a", "a\n"):
+            assert checker._printable(label) == json.dumps(label)
+        assert [checker._printable(label) for label in (None, True, 1, 1.0)] == ["missing", "True", "1", "1.0"]
+
+    def test_long_rows_and_many_cuts_are_cut_short(self):
+        values = [f"x{i} = 0" for i in range(21)]
+        assert checker.row_text(values[:20]) == ", ".join(values[:20])
+        shown, _, rest = checker.row_text(values).rpartition(", ")
+        whole = hashlib.sha256("\n".join(values).encode()).hexdigest()[:12]
+        assert (shown, rest) == (", ".join(values[:20]), f"1 more (all: {whole})")
+        for n, ends in ((20, "; 20 from 19.0"), (21, "; 20 from 19.0; 1 more cuts")):
+            sums = Sums((0.0,), cuts=tuple(map(float, range(n))))
+            forest = build_forest([leaf([0.0])], columns=["a"], classes=list(range(n + 1)), vote="sum", sums=sums)
+            assert checker.rule(Model(forest_to_json(forest))).endswith(ends)
+
+    def test_a_score_is_that_of_its_class(self):
+        forest = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "yes"], vote="mean")
+        for label in ("no", "yes"):
+            said = str(tp.Explainer(forest).effect("a", of=label).certificate().check())
+            assert f"no two inputs that differ in a alone differ in the score of {label} by" in said
+
+
+class TestClaimsOfPairs:
+    """Certificates by hand, the proof of which lists all points."""
+
+    def model(self, divisor: float = 1.0, more: float = 0.0, low: float = 0.1, high: float = 0.3) -> Model:
+        trees = [
+            split("a", 0, leaf([0.5]), leaf([more])),
+            split("b", 0, leaf([low]), leaf([high])),
+            isin("d", ["x"], leaf([0.0]), leaf([0.25])),
+        ]
+        columns = ["a", "b", Column("d", ("x", "y"))]
+        sums = Sums((0.0,), cuts=(1.0,), divisor=divisor)
+        return Model(forest_to_json(build_forest(trees, columns=columns, classes=[0, 1], vote="sum", sums=sums)))
+
+    def document(self, model: Model, pair: Document, rival: tuple[int, ...] = (1,), **more: Any) -> Document:
+        n = len(model.columns) + len(pair.get("columns", ()))
+        steps = [step for k in rival for step in (RIVAL, k, checker.LISTED)]
+        return {
+            **{"format": "treeproof-certificate", "version": 2, "model": model.fingerprint, "claim": "sufficient"},
+            **{"space": {}, "instance": ["0x0p+0"] * n, "label": 0, "target": None, "pair": pair, "box": {}},
+            **{"witnesses": {}, "wider": None, "minimum": None},
+            "proof": {"unit": 0, "steps": steps, "tables": []},
+            **more,
+        }
+
+    def score(self, columns: list[int], direction: Any = None, cut: float = 1.0) -> Document:
+        return {"columns": columns, "class": 0, "direction": direction, "cut": cut.hex()}
+
+    def test_say_what_the_rounding_leaves(self):
+        model = self.model(3.0)
+        for columns in ([0], [1], [0, 1]):
+            document = self.document(model, self.score(columns))
+            pair = checker.ScorePair(document, model, None, checker.Budget(math.inf))
+            made = Model(pair.document())
+            _, fact = pair.check()
+            assert (made.error > 0) == (1 in columns)
+            sizes = [{0: Fraction(1, 2), 1: Fraction(float(Fraction(0.3) - Fraction(0.1)))}[c] for c in columns]
+            assert fact.below == (1 + model.error + made.error + sum(sizes) / 2**52) / 3
+            assert "in the score by 0.333334 or more" in check(document, model).text
+        exact = self.model(low=0.25, high=0.75)
+        pair = checker.ScorePair(self.document(exact, self.score([0])), exact, None, checker.Budget(math.inf))
+        assert exact.error == 0
+        assert pair.check()[1].below == 1 + Fraction(1, 2**53)
+
+    def test_of_two_models_say_what_the_rounding_leaves(self):
+        one, exact = self.model(3.0), self.model(3.0, low=0.25, high=0.75)
+        for models in ((one, self.model(2.0, 0.7)), (one, self.model(3.0, 0.7)), (one, exact), (exact, one)):
+            pair = {"classes": [0, 0], "cuts": [(-9.0).hex(), (8.0).hex()]}
+            document = {**self.document(models[0], pair, (0, 2), label=1), "other": models[1].fingerprint}
+            gap = checker.ScoreGap(document, *models, checker.Budget(math.inf))
+            made = Model(gap.document())
+            _, fact = gap.check()
+            times = (1, 1) if models[1].divisor == 3 else (2, 3)
+            errors = [model.error * n for model, n in zip(models, times, strict=True)]
+            sizes = sum(max(abs(Fraction(node.values[0])) for node in nodes) for nodes in gap.trees)
+            assert fact.below == (9 + sum(errors) + made.error + sizes / 2**52) / (3 * times[0])
+            for cuts in (["-inf", "0x1p+9"], ["0x1p+9"]):
+                with pytest.raises(CheckError, match="A gap must have two finite bounds"):
+                    check(with_value(document, ("pair", "cuts"), cuts), models[0], other=models[1])
+            with pytest.raises(CheckError, match="Two models have two classes"):
+                check(with_value(document, ("pair", "classes"), [0]), models[0], other=models[1])
+
+    def test_never_at_all_is_said_only_if_no_tree_turns(self):
+        model = self.model()
+        falling = check(self.document(model, self.score([0], 1)), model).text
+        assert falling == "the score never falls by 1.00001 or more when a grows and nothing else changes"
+        rising = check(self.document(model, self.score([0], -1)), model).text
+        assert rising == "the score never rises at all when a grows and nothing else changes"
+        assert "never falls at all" in check(self.document(model, self.score([1], 1)), model).text
+
+    def test_have_a_known_direction(self):
+        model = self.model()
+        for direction in (2, 0, True, 1.0, "1"):
+            rejected(self.document(model, self.score([0], direction)), model, "A direction is 1 or -1")
+        rejected(self.document(model, self.score([0, 1], 1)), model, "of one column")
+        rejected(self.document(model, self.score([2], 1)), model, "Only numbers have a direction")
+        for columns in ([0, 1], [2]):
+            assert "differ in the score by" in check(self.document(model, self.score(columns)), model).text
+        rejected(self.document(model, self.score([0], cut=math.inf)), model, "The bound of a pair must be finite")
+        rejected(self.document(model, self.score([0], cut=0.25)), model, "A point of a listed box")
+
+    def test_claim_their_own_label_of_both_inputs_alone(self):
+        model = self.model()
+        document = self.document(model, self.score([1]))
+        for change in ((("claim",), "minimal"), (("target",), 1), (("label",), 1)):
+            rejected(document, model, "A pair must claim its own label", change)
+        for key in ("around", "groups"):
+            rejected({**document, key: {}}, model, "neither ranges around it nor groups")
+        # What is declared of b, the feature 1, and not of b changed, the feature 3, or of both in another way.
+        for space in ({"clauses": [[[1, [0, 0]]]]}, {"whole": [1]}, {"bounds": {"1": ["-0x1p+0", "0x1p+0"]}}):
+            rejected(document, model, "The same must be declared of both inputs", (("space",), space))
+            grows = {**document, "pair": self.score([1], 1), "space": space}  # in one order only
+            assert "when b grows" in check(grows, model).text
+        rejected(document, model, "The same must be declared of both inputs", (("box",), {"1": [0, 0]}))
+        gaps = {"columns": [Column("a", missing="possible")], "classes": [0, 1], **REGRESSION}
+        gappy = Model(forest_to_json(build_forest([split("a", 0, leaf([0.1]), leaf([0.2]))], **gaps)))
+        of_a = self.document(gappy, self.score([0]))
+        for missing, alike in (({"0": 2}, False), ({"0": 2, "1": 0}, True), ({}, True)):
+            if alike:
+                assert check(with_value(of_a, ("space",), {"missing": missing}), gappy).leaves == 1
+            else:
+                match = "The same must be declared of both inputs"
+                rejected(of_a, gappy, match, (("space",), {"missing": missing}))
+        both = {"clauses": [[[1, [0, 0]]], [[3, [0, 0]]]]}
+        assert check(with_value(document, ("space",), both), model).leaves == 1
+
+    def test_of_scores_that_are_alike(self):
+        def made(*classes: Any, vote: str = "mean") -> Model:
+            trees = [split("a", 0, classes[0], classes[1])]
+            return Model(forest_to_json(build_forest(trees, columns=["a"], classes=classes, vote=vote)))
+
+        one, two, votes = made(0, 1), made(0, 2), made(0, 1, vote="majority")
+        cut = build_forest([split("a", 0, leaf([0.0]), leaf([1.0]))], columns=["a"], classes=[0, 1], **REGRESSION)
+        for other, classes, alike in (
+            *((one, [0, 0], True), (one, [0, 1], False), (two, [0, 0], True), (two, [1, 1], False)),
+            *((votes, [0, 0], False), (Model(forest_to_json(cut)), [0, 0], False)),
+        ):
+            pair = {"classes": classes, "cuts": ["-0x1p+1", "0x1p+1"]}
+            document = {**self.document(one, pair, (0, 2), label=1), "other": other.fingerprint}
+            if alike:
+                assert "differs by less than" in check(document, one, other=other).text
+            else:
+                with pytest.raises(CheckError, match="Scores must be alike"):
+                    check(document, one, other=other)
+
+    def test_of_labels_have_a_proof_for_every_two(self):
+        trees = [split("a", 0, split("b", 0, 0, 1), 2)]
+        forest = build_forest(trees, columns=["a", "b", "c"], classes=[0, 1, 2])
+        made = tp.Explainer(forest).independent(["c"]).certificate()
+        document, model = made.document, Model(forest_to_json(forest))
+        assert "no two inputs that differ in c alone have different labels" in check(document, model).text
+        pairs = document["pairs"]
+        for left_out in range(3):
+            some = [pair for i, pair in enumerate(pairs) if i != left_out]
+            rejected(document, model, "There must be a proof for every two labels", (("pairs",), some))
+        rejected(document, model, "Unknown or missing fields", (("more",), 1))
+        rejected(document, model, "Unknown claim about pairs", (("claim",), "same"))
+        rejected(document, model, "Unknown claim about pairs", (("pairs",), []))
+        rejected(document, model, "All pairs must differ in the same columns", (("pairs", 1, "pair", "columns"), [0]))
+        for labels in ([0, 1, 2], "01", [0]):
+            rejected(document, model, "A pair has two labels", (("pairs", 0, "pair", "labels"), labels))
+        nothing = (("pairs", 0, "pair", "room"), "0x0p+0")
+        rejected(document, model, "The room of a pair is too small for its rounding", nothing)
+        rejected(document, model, "The labels of a pair must differ", (("pairs", 0, "pair", "labels"), [1, 1]))
+        rejected(document, model, "The version must be 2", (("pairs", 2, "version"), 3))
+        two = build_forest([split("a", 0, 0, 1)], columns=["a", "b"], classes=[0, 1])
+        made = tp.Explainer(two).independent(["b"]).certificate()
+        assert len(made.document["pairs"]) == 1
+        assert "no two inputs" in str(made.check())
+
+    def test_of_labels_of_two_models_have_a_proof_for_every_two_in_both_orders(self):
+        old = build_forest([split("a", 0, "no", "yes")], columns=["a"], classes=["no", "yes"])
+        more = build_forest([split("a", 0, "no", "yes")] * 3 + ["no"], columns=["a"], classes=["no", "yes", "perhaps"])
+        made = tp.differ(tp.Explainer(old), tp.Explainer(more)).certificate()
+        models = [Model(forest_to_json(forest)) for forest in (old, more)]
+        assert "both models give the same label" in check(made.document, models[0], other=models[1]).text
+        pairs = made.document["pairs"]
+        assert [pair["pair"]["labels"] for pair in pairs] == [[0, 1], [0, 2], [1, 0], [1, 2]]
+        for left_out in range(4):
+            some = [pair for i, pair in enumerate(pairs) if i != left_out]
+            with pytest.raises(CheckError, match="There must be a proof for every two labels"):
+                check({**made.document, "pairs": some}, models[0], other=models[1])
+
+    def test_of_models_that_are_identical(self):
+        trees = [split("a", 0, leaf([0.1]), leaf([0.2])), split("b", 0, leaf([0.1]), leaf([0.3]))]
+        plain = source(build_forest(trees, columns=["a", "b"], classes=[0, 1], **REGRESSION))
+        model = Model(json.dumps(plain))
+        about = {"format": "treeproof-certificate", "version": 2, "claim": "identical", "model": model.fingerprint}
+
+        def compared(*change: Any, **more: Any) -> Any:
+            other = Model(json.dumps(with_value(plain, *change) if change else plain))
+            return check({**about, "other": other.fingerprint, **more}, model, other=other)
+
+        assert "both models have the same trees" in compared().text
+        assert "both models have the same trees" in compared(("values", 0), ["0x1p+0"]).text  # of a split
+        trees = "The models have different trees"
+        for reason, *change in (
+            *((trees, ("threshold", 0), "0x1p+0"), (trees, ("threshold", 3), "0x1p+0"), (trees, ("feature", 3), 0)),
+            *(("add up different numbers", ("values", node), ["0x1p+0"]) for node in (1, 5)),
+            ("or in different ways", ("sums", "divisor"), "0x1p+1"),
+            ("or in different ways", ("sums", "cuts"), ["0x1p+1"]),
+        ):
+            with pytest.raises(CheckError, match=reason):
+                compared(*change)
+        for more in ({"more": 1}, {"claim": "same"}):
+            with pytest.raises(CheckError, match="Unknown claim about two models"):
+                compared(**more)
+        fewer = build_forest(
+            [split("a", 0, leaf([0.1]), leaf([0.2]))], columns=["a", "b"], classes=[0, 1], **REGRESSION
+        )
+        other = Model(forest_to_json(fewer))
+        with pytest.raises(CheckError, match="The models have different trees"):
+            check({**about, "other": other.fingerprint}, model, other=other)

@@ -56,7 +56,7 @@ def test_the_forest_is_as_described(forest):
 
 def test_answers_are_remembered_and_counted(forest):
     cache = remember(forest, Refuted((0, 1, 0), 0), Entailed(frozenset({0, 1})), Unknown("late"))
-    assert Statistics.of(cache.tally, "told", 0) == Statistics("told", 0, 0, 0, 0, 0, 0, 0, 0)
+    assert Statistics.of(cache.tally, "told", 0) == Statistics("told", 0, 0, 0, 0, 0, 0, 0, 0, 0)
     assert isinstance(cache.ask(frozenset({2})), Refuted)
     assert cache.ask(frozenset()) == Refuted((0, 1, 0), 0)
     assert isinstance(cache.ask(frozenset({0, 1})), Entailed)
@@ -82,11 +82,11 @@ def test_times_and_near_ties_are_counted(forest, monkeypatch):
     assert (counts.longest_entailed, counts.longest_refuted, counts.near_ties) == (3.0, 5.0, 3)
     other = Tally()
     other.entailed, other.refuted, other.unknown, other.remembered, other.near_ties = 1, 2, 3, 4, 5
-    other.longest_entailed = other.longest_refuted = 4.0
+    other.work, other.longest_entailed, other.longest_refuted = 6, 4.0, 4.0
     counts.add(other)
     assert (counts.longest_entailed, counts.longest_refuted) == (4.0, 5.0)
     assert (counts.entailed, counts.refuted, counts.unknown) == (3, 4, 3)
-    assert Statistics.of(counts, "told", 1.5) == Statistics("told", 1.5, 3, 4, 3, 4, 8, 4.0, 5.0)
+    assert Statistics.of(counts, "told", 1.5) == Statistics("told", 1.5, 3, 4, 3, 4, 8, 6, 4.0, 5.0)
     assert (counts.remembered, counts.near_ties) == (4, 8)
 
 

@@ -204,7 +204,9 @@ def test_a_row_that_kills_its_worker_twice_is_named():
     done = []
     with joblib.parallel_config(backend="loky"):
         chunks = run_chunks(work, lambda *ends: ends, 20, n_jobs=2, shared=False)
-        with pytest.raises(tp.LostWorkerError, match=r"killed while it explained row [0-7], ") as error:
+        with pytest.raises(
+            tp.LostWorkerError, match=r"Row [0-7]: A worker process was killed while it explained this row, "
+        ) as error:
             done.extend(chunks)
     assert [begin for begin, _ in done] == [0, *(end for _, end in done)][: len(done)]
     assert error.value.row == (done[-1][1] if done else 0)

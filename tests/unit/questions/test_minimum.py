@@ -110,7 +110,7 @@ def test_a_bound_short_of_the_best_set_is_told():
         instance=(),
         status="minimal",
         n_features=5,
-        stats=tp.Statistics("native", 0.0, 0, 0, 0, 0, 0, 0.0, 0.0),
+        stats=tp.Statistics("native", 0.0, 0, 0, 0, 0, 0, 0, 0.0, 0.0),
         lower_bound=Fraction(1),
     )
     assert str(late).endswith("none of them can be dropped. Timed out; a smaller set may exist; none has fewer than 1.")

@@ -200,7 +200,7 @@ def test_every_way_to_run_out_of_time_counts():
     least, row = explainer.abductive(PATIENT, minimum=True), explainer.audit([PATIENT], ["weight"]).rows[0]
     assert all(result.decided for result in (why, change, rule, several, least, row))
     late = [
-        replace(why, widest=False),
+        replace(why, widest=False, timed_out=True),
         replace(change, closest=False),
         replace(rule, widest=False),
         replace(several, changes=(replace(several.changes[0], closest=False),)),

@@ -107,7 +107,7 @@ def test_an_explanation_shows_its_conditions_the_row_and_the_statement(explainer
     assert "150 rows" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("index", range(0, 150, 10))
+@pytest.mark.parametrize("index", range(0, 150, 25))
 def test_the_row_lies_in_the_proved_range_of_every_line(explainer, iris, index):
     why = explainer.abductive(iris.data.iloc[index], inflate=True)
     for data in (None, iris.data):

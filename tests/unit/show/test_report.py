@@ -324,7 +324,7 @@ def test_a_deadline_is_labelled(heart, capsys):
     ("question", "left", "said"),
     [
         ("contrastive", {"closest": False}, "Timed out; closer values may exist."),
-        ("abductive", {"widest": False}, "Timed out; a condition may still be widened."),
+        ("abductive", {"widest": False, "timed_out": True}, "Timed out; a condition may still be widened."),
         ("abductive", {"status": "minimal", "lower_bound": Fraction(1)}, "Timed out; a smaller set may exist"),
     ],
 )

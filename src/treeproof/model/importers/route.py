@@ -89,10 +89,6 @@ class Route:
     absent_is_missing: bool
     """Whether the final estimator takes what a sparse matrix does not hold for missing, as XGBoost does."""
 
-    def with_input(self, j: int, seen: Input) -> Route:
-        """Return the route with another view of one column of the input."""
-        return dataclasses.replace(self, inputs=(*self.inputs[:j], seen, *self.inputs[j + 1 :]))
-
     def outputs(self, j: int) -> list[int]:
         """Return the columns of the final estimator that are made of a column of the input."""
         return [o for o, source in enumerate(self.sources) if source.column == j]
@@ -179,15 +175,15 @@ class Route:
         never = [o for o in self.outputs(j) if self.inner.columns[o].categories is None]
         return any(np.isnan(row[o]) and self.inner.columns[o].missing == "never" for o in never)
 
-    def takes(self, given: Mapping[int, Any]) -> bool:
-        """Return whether the pipeline takes a row with these values, in a way that is known."""
+    def taken(self, given: Mapping[int, Any]) -> Rows | None:
+        """Return what the final estimator sees of a row with these values; None unless it is taken in a known way."""
         if not self.predicts(given):
-            return False
+            return None
         try:
-            row = self.seen(given)[0]
+            row: Rows = self.seen(given)[0]
         except UnsupportedModelError:  # what is made of them is no category that the final estimator knows
-            return False
-        return not any(self.lost(j, row) for j in given)
+            return None
+        return None if any(self.lost(j, row) for j in given) else row
 
     def goes_left(self, o: int, nodes: Any, seen: Any) -> npt.NDArray[np.bool_]:
         """Return, per value that the final estimator sees in its column o, and per node, whether it goes left."""
@@ -227,7 +223,7 @@ def find_route(steps: list[Any], final: Any, inner: Forest) -> Route:
         absent_is_missing=xgboost.takes(final),
     )
     route = _started(route)
-    return _with_other(dataclasses.replace(route, inputs=tuple(_usable(route, j) for j in range(len(names)))))
+    return _with_other(_usable(route))
 
 
 def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: Forest, named: bool) -> Input:
@@ -273,33 +269,57 @@ def _input(name: str, j: int, sources: list[Source], met: list[Source], inner: F
     return Input(name, tuple(labels), dtype, None if none and dtype is None else math.nan)
 
 
-def _usable(route: Route, j: int) -> Input:
-    """Return a column of the input, with only those labels that the pipeline takes."""
-    seen = route.inputs[j]
-    if seen.labels is None:
-        return seen
-    labels = [label for label in seen.labels if label is not None]
-    if not route.predicts({j: labels}):
-        labels = [label for label in labels if route.predicts({j: [label]})]
-    if not labels:
-        raise UnsupportedModelError(f"Column {seen.name!r} must have a category that all steps take. It has none.")
-    if None not in seen.labels:
-        return dataclasses.replace(seen, labels=tuple(labels))
-    known = dataclasses.replace(seen, labels=tuple(labels))
-    forms = []
-    for form in (seen.missing_as, None if seen.missing_as is not None else math.nan):
-        as_this = dataclasses.replace(seen, labels=(*labels, None), missing_as=form)
-        trial = route.with_input(j, as_this)
-        if trial.takes({j: [None]}):
-            forms.append((as_this, trial.seen({j: [None]})[0, route.outputs(j)]))
-        if seen.dtype is not None:
-            break  # an array of numbers, or of pandas' categories, has one kind of missing values
-    if not forms:
-        return known
-    found, row = forms[0]
-    if seen.dtype is None and not (len(forms) == 2 and np.array_equal(row, forms[1][1], equal_nan=True)):
-        return dataclasses.replace(found, gap="None" if found.missing_as is None else "NaN")
+def _usable(route: Route) -> Route:
+    """Return the route with only those labels of the input's columns that the pipeline takes."""
+    encoded = {j: seen for j, seen in enumerate(route.inputs) if seen.labels is not None}
+    labels = _taken_labels(route, {j: [v for v in seen.labels or () if v is not None] for j, seen in encoded.items()})
+    found = {j: dataclasses.replace(seen, labels=tuple(labels[j])) for j, seen in encoded.items()}
+    gaps = {
+        j: dataclasses.replace(seen, labels=(*labels[j], None))
+        for j, seen in encoded.items()
+        if None in (seen.labels or ())
+    }
+    first = _taken_gaps(route, gaps)
+    # An array of numbers, or of pandas' categories, has one kind of missing values.
+    others = {j: _other_gap(seen) for j, seen in gaps.items() if seen.dtype is None}
+    second = _taken_gaps(route, others)
+    for j in {**first, **second}:
+        seen = gaps[j] if j in first else others[j]
+        both = j in first and j in second and np.array_equal(first[j], second[j], equal_nan=True)
+        if seen.dtype is None and not both:
+            seen = dataclasses.replace(seen, gap="None" if seen.missing_as is None else "NaN")
+        found[j] = seen
+    return dataclasses.replace(route, inputs=tuple(found.get(j, seen) for j, seen in enumerate(route.inputs)))
+
+
+def _other_gap(seen: Input) -> Input:
+    return dataclasses.replace(seen, missing_as=None if seen.missing_as is not None else math.nan)
+
+
+def _taken_labels(route: Route, labels: dict[int, list[Any]]) -> dict[int, list[Any]]:
+    """Return, of the labels of each column, those that the pipeline takes: asked of all at once, then of each."""
+    found = labels
+    if labels and not route.predicts(labels):
+        found = {
+            j: given if route.predicts({j: given}) else [one for one in given if route.predicts({j: [one]})]
+            for j, given in labels.items()
+        }
+    for j, given in found.items():
+        if not given:
+            name = route.inputs[j].name
+            raise UnsupportedModelError(f"Column {name!r} must have a category that all steps take. It has none.")
     return found
+
+
+def _taken_gaps(route: Route, asked: dict[int, Input]) -> dict[int, Rows]:
+    """Return, per column whose missing values the pipeline takes, what the final estimator sees of one."""
+    trial = dataclasses.replace(route, inputs=tuple(asked.get(j, seen) for j, seen in enumerate(route.inputs)))
+    row = trial.taken({j: [None] for j in asked}) if asked else None
+    if row is not None:
+        return {j: row[route.outputs(j)] for j in asked}
+    if len(asked) < 2:
+        return {}
+    return {j: row for one in asked for j, row in _taken_gaps(route, {one: asked[one]}).items()}
 
 
 def _with_other(route: Route) -> Route:
@@ -310,9 +330,9 @@ def _with_other(route: Route) -> Route:
     named = {j: _named_other(seen) for j, seen in enumerate(route.inputs) if _may_have_other(route, j)}
     trial = dataclasses.replace(route, inputs=tuple(named.get(j, seen) for j, seen in enumerate(route.inputs)))
     asked = {j: [seen.other] for j, seen in named.items()}
-    if not named or trial.takes(asked):
+    if not named or trial.taken(asked) is not None:
         return trial
-    taken = [j for j in named if trial.takes({j: asked[j]})]
+    taken = [j for j in named if trial.taken({j: asked[j]}) is not None]
     inputs = [named[j] if j in taken else seen for j, seen in enumerate(route.inputs)]
     return dataclasses.replace(route, inputs=tuple(inputs))
 

@@ -33,7 +33,7 @@ from treeproof.model.forest import Forest
 from treeproof.model.rows import as_row, by_number
 from treeproof.proof.certificate import fingerprint
 from treeproof.query.context import Order, check_timeout
-from treeproof.questions.abductive import Abductive, in_ranges
+from treeproof.questions.abductive import Abductive, Inflate, in_ranges
 from treeproof.questions.certified import Certify
 from treeproof.questions.contrastive import Contrastive
 from treeproof.questions.enumerate import ExplanationKind
@@ -139,7 +139,7 @@ def report(
     target: Label | None = None,
     within: float | None = None,
     minimum: bool = False,
-    inflate: bool | None = None,
+    inflate: Inflate | None = None,
     order: Order = "importance",
     timeout: float | None = None,
     about_model: bool | Iterable[Question] = False,
@@ -180,8 +180,8 @@ def report(
         Whether both explanations and changes must have as few features as possible, with proof, as in
         `Explainer.abductive`.
     inflate
-        Whether to widen the conditions of a reason, as in `Explainer.abductive`; by default if it takes no more than a
-        few seconds. The row's own values are on the page in any case.
+        Whether, and how far, to widen the conditions of a reason, as in `Explainer.abductive`; by default if it takes
+        no more than a few seconds. The row's own values are on the page in any case.
     order
         As in `Explainer.abductive`.
     timeout
@@ -299,7 +299,7 @@ class _Asks:
         target: Label | None,
         within: float | None,
         minimum: bool,
-        inflate: bool | None,
+        inflate: Inflate | None,
         order: Order,
         timeout: float | None,
     ) -> None:

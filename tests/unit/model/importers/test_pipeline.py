@@ -206,7 +206,10 @@ SCALERS = {
 
 
 class TestScalers:
-    @pytest.mark.parametrize("name", SCALERS)
+    # The others are in the catalogue just so.
+    @pytest.mark.parametrize(
+        "name", [name for name in SCALERS if name not in ("standard", "largest", "robust", "bins", "floor", "nothing")]
+    )
     def test_are_followed_to_the_last_float(self, name):
         imported, _ = explained(fitted([SCALERS[name]], "forest", FULL), FULL.iloc[7])
         assert imported.dtype == "float64"
@@ -321,8 +324,8 @@ class TestImputers:
         ],
         ids=repr,
     )
-    @pytest.mark.parametrize("final", ["forest", "boosted"])
-    def test_say_where_missing_numbers_go(self, imputer, final):
+    def test_say_where_missing_numbers_go(self, imputer):
+        final = "boosted" if imputer.strategy == "median" or imputer.add_indicator else "forest"
         row = FRAME[NUMERIC].iloc[8].copy()
         row["bmi"] = math.nan
         imported, why = explained(fitted([imputer, StandardScaler()], final, FRAME[NUMERIC]), row)
@@ -378,8 +381,10 @@ class TestImputers:
         imported = import_model(model)
         assert imported.predict(X).tolist() == model.predict(X).tolist()
 
-    @pytest.mark.parametrize("final", ["forest", "boosted", "histogram", "lightgbm"])
-    @pytest.mark.parametrize("indicator", [True, False])
+    @pytest.mark.parametrize(
+        ("final", "indicator"),
+        [("forest", True), ("forest", False), ("boosted", True), ("histogram", False), ("lightgbm", True)],
+    )
     def test_may_take_a_number_for_missing(self, final, indicator):
         X = FRAME[NUMERIC].fillna(-1)
         steps = [SimpleImputer(missing_values=-1, add_indicator=indicator), StandardScaler()]
@@ -421,19 +426,11 @@ class TestImputers:
             tp.Explainer(binned).abductive([math.nan, 1, 2, 3, 4])
 
 
-ENCODERS = {
-    "one-hot": OneHotEncoder(),
+ENCODERS = {  # beside those of the catalogue
     "dense": OneHotEncoder(sparse_output=False, dtype=np.float32),
-    "first dropped": OneHotEncoder(drop="first"),
-    "binary dropped": OneHotEncoder(drop="if_binary"),
-    "chosen dropped": OneHotEncoder(drop=["two", "low"]),
-    "unknown ignored": OneHotEncoder(handle_unknown="ignore"),
     "infrequent": OneHotEncoder(min_frequency=30, handle_unknown="infrequent_if_exist"),
-    "at most": OneHotEncoder(max_categories=3),
     "listed": OneHotEncoder(categories=[["two", "one", "none"], ["low", "fit", "high", "top", "never"]]),
-    "ordinal": OrdinalEncoder(),
     "ordinal, unknown": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, dtype=np.float32),
-    "ordinal, infrequent": OrdinalEncoder(min_frequency=30),
     "scaled": make_pipeline(OneHotEncoder(sparse_output=False), StandardScaler()),
     "sparse, scaled": make_pipeline(OneHotEncoder(), StandardScaler(with_mean=False), MaxAbsScaler()),
     "ordinal, one-hot": make_pipeline(OrdinalEncoder(), OneHotEncoder()),
@@ -448,23 +445,21 @@ class TestEncoders:
         assert set(imported.columns[-1].categories) >= {"fit", "high", "low", "top"}
         assert why.instance[-2:] == tuple(FRAME[NAMED].iloc[11])
 
-    @pytest.mark.parametrize("final", ["forest", "boosted", "histogram", "xgboost", "lightgbm"])
     @pytest.mark.parametrize(
-        "encoder",
+        ("encoder", "final"),
         [
-            OneHotEncoder(sparse_output=False),
-            OrdinalEncoder(),
-            OrdinalEncoder(encoded_missing_value=-1),
-            OneHotEncoder(sparse_output=False, min_frequency=40),
+            *((OneHotEncoder(sparse_output=False), final) for final in ("forest", "boosted", "xgboost")),
+            # Missing values reach the model, which boosted trees of scikit-learn do not take.
+            *((OrdinalEncoder(), final) for final in ("forest", "histogram", "xgboost", "lightgbm")),
+            *((OrdinalEncoder(encoded_missing_value=-1), final) for final in ("boosted", "lightgbm")),
+            *((OneHotEncoder(sparse_output=False, min_frequency=40), final) for final in ("forest", "histogram")),
         ],
-        ids=repr,
+        ids=str,
     )
     def test_may_have_seen_missing_values(self, encoder, final):
         X = FRAME[NAMED].assign(bmi=FULL["bmi"]).astype(dict.fromkeys(NAMED, object))
         X.loc[::5, "weight"] = math.nan
         steps = ColumnTransformer([("name", encoder, NAMED)], remainder="passthrough")
-        if final == "boosted" and repr(encoder) == "OrdinalEncoder()":
-            return  # this model takes no missing values, so it cannot be trained
         imported, _ = explained(fitted([steps], final, X), X.iloc[5])
         assert imported.columns[1].categories == ("fit", "high", "low", "top", None)
 
@@ -569,7 +564,7 @@ class TestRoughSteps:
             rows[:, j] = np.clip(near.view(np.float64), column.low, column.high)
         frame = pd.DataFrame(rows, columns=X.columns)
         assert imported.predict(rows).tolist() == source_predict(model, frame)
-        assert imported.predict(rows[:20]).tolist() == [source_predict(model, frame[i : i + 1])[0] for i in range(20)]
+        assert imported.predict(rows[:6]).tolist() == [source_predict(model, frame[i : i + 1])[0] for i in range(6)]
 
     def test_are_cut_in_several_places_where_they_fall(self):
         X = np.linspace(60, 62, 400)[:, None]
@@ -680,7 +675,7 @@ class TestUnions:
 class TestMatrix:
     """Options that are chosen at random, together."""
 
-    @pytest.mark.parametrize("seed", range(16))
+    @pytest.mark.parametrize("seed", range(10))
     def test_of_options_is_followed(self, seed):
         rng = np.random.default_rng(seed)
 
@@ -770,8 +765,7 @@ COLUMNS = {
 
 
 class TestColumns:
-    @pytest.mark.parametrize("name", COLUMNS)
-    @pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+    @pytest.mark.parametrize(("name", "remainder"), list(zip(COLUMNS, 4 * ["drop", "passthrough"], strict=True)))
     def test_may_be_chosen_in_all_ways(self, name, remainder):
         scale = StandardScaler()
         if name == "one name":  # a vector, which few transformers take

@@ -43,6 +43,14 @@ def test_functions_do_not_depend_on_how_many_numbers_there_are(function):
     assert np.array_equal(_tried(function, X), function(X))
 
 
+def test_a_table_that_runs_backwards_in_memory_need_not_give_the_same_to_the_last_digit():
+    def odd(values):  # as numpy's logarithm on processors with AVX-512
+        backwards = np.ndim(values) == 1 and values.strides[0] < 0
+        return np.nextafter(values, 0) if backwards else values
+
+    assert np.array_equal(_tried(odd, X), X)
+
+
 def test_functions_that_do_are_refused():
     def odd(values):
         return np.asarray(values) + np.size(values)
