@@ -483,11 +483,18 @@ def answers(
 
     def part(begin: int, end: int) -> tuple[Any, ...]:
         given = some(begin, end)
-        return given if shared else (*question.packed, *given, raises, finish)
+        return given if shared else (*given, raises, finish)
 
-    work = here if shared else _answer_elsewhere
     return run_chunks(
-        work, part, n_rows, n_jobs=n_jobs, shared=shared, cancel=cancel.set, speed=question.speed, borders=borders
+        here if shared else _answer_elsewhere,
+        part,
+        n_rows,
+        n_jobs=n_jobs,
+        shared=shared,
+        cancel=cancel.set,
+        speed=question.speed,
+        borders=borders,
+        common=() if shared else question.packed,
     )
 
 

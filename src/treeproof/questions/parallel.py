@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from contextvars import copy_context
@@ -21,6 +22,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
@@ -35,6 +37,7 @@ SECONDS = 0.2  # that a chunk should take
 _SECONDS_ELSEWHERE = 1.0  # in another process, to which it has to travel
 _MOST_JOBS = 100_000
 _PATIENCE = 5.0  # seconds for tasks that were cancelled to end
+_AHEAD = 16  # chunks for each worker of Dask, of which one may keep the others waiting
 _SHARE = 4  # a chunk towards the end should take a share of that
 
 
@@ -72,10 +75,12 @@ def run_chunks(
     cancel: Callable[[], None] = lambda: None,
     speed: Speed | None = None,
     borders: Sequence[int] = (),
+    common: tuple[Any, ...] = (),
 ) -> Generator[Result, None, None]:
-    """Yield ``work(*part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
+    """Yield ``work(*common, *part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
 
-    With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them.
+    With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them, to
+    each worker the `common` ones once.
     `speed` is what an earlier call learnt of the same work. No chunk goes beyond one of the `borders`, which are in
     order. When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that
     fails.
@@ -88,7 +93,7 @@ def run_chunks(
     done = lost = 0
     while done < n:
         begun, pace = done, _Pace(done, n, jobs, speed, borders)
-        with closing(_outputs(task, part, pace, n_jobs, shared)) as outputs:
+        with closing(_outputs(task, common, part, pace, n_jobs, shared)) as outputs:
             try:
                 for (begin, end), (seconds, result) in outputs:
                     if isinstance(result, Cancelled):
@@ -113,22 +118,33 @@ def run_chunks(
                     ) from error
 
 
-# What loky, Dask and Ray raise when a worker is gone; Dask also if only that one had the question.
+# What loky, Dask and Ray raise when a worker is gone.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "FutureCancelledError", "KilledWorker", "ActorDiedError"}
 
 
+Ends = tuple[int, int]
+
+
 def _outputs(
-    work: Callable[..., Result], part: Callable[[int, int], tuple[Any, ...]], pace: _Pace, n_jobs: Any, shared: bool
-) -> Generator[tuple[tuple[int, int], tuple[float, Result]], None, None]:
+    work: Callable[..., Result],
+    common: tuple[Any, ...],
+    part: Callable[[int, int], tuple[Any, ...]],
+    pace: _Pace,
+    n_jobs: Any,
+    shared: bool,
+) -> Generator[tuple[Ends, tuple[float, Result]], None, None]:
     """Yield chunks in order with their seconds and results."""
     if count_jobs(n_jobs) == 1 and (shared or shares_memory()):
         for ends in pace:
-            yield ends, _timed(work, *part(*ends))
+            yield ends, _timed(work, *common, *part(*ends))
         return
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer="threads")
+    if type(backend).__name__ == "DaskDistributedBackend" and not shared:
+        yield from _on_dask(backend, work, common, part, pace)
+        return
     streams = shared or backend.supports_return_generator
     parallel = Parallel(
         n_jobs=n_jobs,
@@ -145,10 +161,10 @@ def _outputs(
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="treeproof-", ignore_cleanup_errors=True))
             run = partial(delayed(_filed), folder)
         while True:
-            sent: list[tuple[int, int]] = []
+            sent: list[Ends] = []
             failed: list[Exception] = []
 
-            def tasks(sent: list[tuple[int, int]], failed: list[Exception]) -> Iterator[Any]:
+            def tasks(sent: list[Ends], failed: list[Exception]) -> Iterator[Any]:
                 # A backend that returns all at once, as Ray's does, gets some for each worker at a time.
                 for ends in chunks if streams else islice(chunks, 4 * pace.jobs):
                     try:
@@ -157,7 +173,7 @@ def _outputs(
                         failed.append(error)
                         return
                     sent.append(ends)
-                    yield run(work, *arguments)
+                    yield run(work, *common, *arguments)
 
             outputs = parallel(tasks(sent, failed))
             try:
@@ -172,6 +188,50 @@ def _outputs(
                 raise failed[0]
             if streams or not sent:
                 return
+
+
+def _on_dask(
+    backend: Any,
+    work: Callable[..., Result],
+    common: tuple[Any, ...],
+    part: Callable[[int, int], tuple[Any, ...]],
+    pace: _Pace,
+) -> Generator[tuple[Ends, tuple[float, Result]], None, None]:
+    """Yield chunks as `_outputs` does, as tasks of Dask's own.
+
+    joblib would scatter what is common. If the worker that has it is killed at the wrong moment, joblib waits for ever. What
+    is made by a task is made again.
+    """
+    from distributed import wait
+
+    client, jobs = backend.client, backend.effective_n_jobs(-1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")  # once
+        held = [client.submit(_same, one, key=f"treeproof-{uuid4().hex}") for one in common]
+    chunks, sent, finished = iter(pace), deque[tuple[Ends, Any]](), False
+    try:
+        while True:
+            under_way = [future for _, future in sent if not future.done()]
+            while not finished and len(under_way) < 2 * jobs and len(sent) < _AHEAD * jobs:
+                ends = next(chunks, None)
+                if finished := ends is None:
+                    break
+                future = client.submit(_timed, work, *held, *part(*ends), key=f"explain-{uuid4().hex}")
+                sent.append((ends, future))
+                under_way.append(future)
+            if not sent:
+                return
+            if sent[0][1].done():
+                ends, future = sent.popleft()
+                yield ends, future.result()
+            else:
+                wait(under_way, return_when="FIRST_COMPLETED")
+    finally:
+        client.cancel([future for _, future in sent])
+
+
+def _same(one: Any) -> Any:
+    return one
 
 
 class _InThreads(Generic[Result]):
