@@ -79,11 +79,10 @@ def run_chunks(
 ) -> Generator[Result, None, None]:
     """Yield ``work(*common, *part(begin, end))`` for chunks of ``range(n)``, in order, computed by `n_jobs` workers.
 
-    With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them, to
-    each worker the `common` ones once.
-    `speed` is what an earlier call learnt of the same work. No chunk goes beyond one of the `borders`, which are in
-    order. When a worker process was killed, what it had is done again by another, one by one; `LostWorkerError` if that
-    fails.
+    With `shared`, workers are threads; otherwise `work` and its arguments travel to wherever joblib's backend has them,
+    the `common` ones once to each worker. `speed` is what an earlier call learnt of the same work. No chunk goes beyond
+    one of the `borders`, which are in order. When a worker process was killed, what it had is done again by another,
+    one by one; `LostWorkerError` if that fails.
     """
     jobs = count_jobs(n_jobs)
     here = _InThreads(work) if shared else None
@@ -199,8 +198,8 @@ def _on_dask(
 ) -> Generator[tuple[Ends, tuple[float, Result]], None, None]:
     """Yield chunks as `_outputs` does, as tasks of Dask's own.
 
-    joblib would scatter what is common. If the worker that has it is killed at the wrong moment, joblib waits for ever. What
-    is made by a task is made again.
+    joblib would scatter what is common, and wait for ever if the worker that has it is killed at the wrong moment. What
+    a task has made is made again.
     """
     from distributed import wait
 

@@ -94,7 +94,7 @@ def _tried(function: Any, X: Any) -> Any:
     values, where = np.unique(np.asarray(X), return_inverse=True)
     spread = np.repeat(values, 2)[::2]
     alone = np.array([function(value) for value in values])
-    # Copied: where an array runs backwards in memory, numpy takes another routine on some processors. See docs/models.md.
+    # Copied: where an array runs backwards in memory, numpy takes another routine on some processors (docs/models.md).
     backwards = function(values[::-1].copy())[::-1]
     ways = [function(values), backwards, function(spread), alone]
     ways = [np.asarray(found).ravel(), *(way[where.ravel()] for way in ways)]
