@@ -10,11 +10,12 @@ INSTALL := $(PIP) install --no-compile
 
 CORE := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help demo test quick check docs newcomer bench quote sanitize fuzz campaign attack mutants format clean
+.PHONY: help demo test test-around quick check docs newcomer bench quote sanitize fuzz campaign attack mutants format clean
 
 help:
 	@echo "make demo      explain the paper's running example and an iris forest"
-	@echo "make test      run all tests"
+	@echo "make test      run the tests of the library"
+	@echo "make test-around  those of what is around it: documentation as written, page in a browser, benchmarks, Table 1"
 	@echo "make quick     run the tests that are quick: a minute"
 	@echo "make docs      build the site into build/docs; a warning is an error"
 	@echo "make check     format, lint, types, import direction"
@@ -41,12 +42,17 @@ $(DEV): $(DEMO) bench/pyproject.toml
 demo: $(DEMO)
 	$(BIN)/treeproof demo
 
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+AROUND := tests/bench tests/browser tests/docs tests/paper
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) $(AROUND:%=--ignore=%)
+
+test-around: $(DEV)
+	$(PYTEST) $(AROUND)
 
 # Of the tests, those that take no long breath: for the loop while editing.
 quick: $(DEV)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" tests/unit
+	$(PYTEST) -q -m "not slow" tests/unit
 
 check: $(DEV)
 	$(BIN)/ruff format --check .
