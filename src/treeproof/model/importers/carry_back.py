@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
+from sklearn.pipeline import Pipeline
 
 from treeproof.errors import UnsupportedModelError
 from treeproof.model.columns import LEAF, Column, Missing
@@ -19,12 +20,12 @@ from treeproof.model.floats import FINITE_AS_FLOAT32, FLOAT32, FLOAT64, rounded_
 from treeproof.model.forest import Forest
 from treeproof.model.importers.invert import invert, numbers_at, places_of
 from treeproof.model.importers.pieces import Pieces, unfold
-from treeproof.model.importers.rough import shifted, tried, twin
+from treeproof.model.importers.rough import only_for, shifted, tried, twin
 from treeproof.model.importers.route import Route, frame
 from treeproof.model.importers.steps import Stage
 
-_MOST_AT_ONCE = 200_000
-_MOST_TRIED = 1_000_000
+# Numbers that are tried, of steps that rise but for rounding errors: at once, around one split, and in all of a column.
+_MOST_AT_ONCE, _MOST_BETWEEN, _MOST_TRIED = 200_000, 1_000_000, 40_000_000
 
 
 def carry_back(route: Route) -> Forest:
@@ -165,10 +166,11 @@ class _Cuts:
         if not ends:
             return {}
         up, down = (self._cuts(ends, twin(self.route.steps, partial(shifted, way=way))) for way in (1, -1))
-        careful = twin(self.route.steps, tried)
+        careful: Pipeline = twin(self.route.steps, tried)
         found: dict[int, dict[int, list[float]]] = {}
         for o, values in ends.items():
             source, found[o] = self.route.sources[o], {}
+            steps = only_for(careful, [source.column])
             first, last = places_of(up[o]), places_of(down[o])
             widths = last - first
             widths[[0, 1, -1]] = 0
@@ -178,31 +180,39 @@ class _Cuts:
                     "machine; leave that step out and train again, which gives the trees the same choices."
                 )
             self.cuts[o][[1, -1]] = down[o][1], up[o][-1]  # what may be too large is left out
-            if widths.sum() > _MOST_TRIED:
-                name = self.route.inputs[source.column].name
+            name = self.route.inputs[source.column].name
+            instead = (
+                "Leave that step out and train again, which gives the trees the same choices; or explain the final "
+                "estimator, on data as it sees it."
+            )
+            if widths.max() > _MOST_BETWEEN:
                 raise UnsupportedModelError(
-                    f"{source.changed_by} must not be almost flat where the model splits column {name!r}, "
-                    f"around {numbers_at(first)[np.argmax(widths)]}: too many numbers would have to be tried there. "
-                    "Leave that step out and train again, which gives the trees the same choices; or explain the "
-                    "final estimator, on data as it sees it."
+                    f"{source.changed_by} must not be almost flat where the model splits column {name!r}, around "
+                    f"{numbers_at(first)[np.argmax(widths)]}: too many numbers would have to be tried there. {instead}"
                 )
-            starts = np.cumsum(widths) - widths
-            places = np.repeat(first - starts, widths) + np.arange(widths.sum()) + 1
-            above = np.zeros(len(places), dtype=bool)
-            for start in range(0, len(places), _MOST_AT_ONCE):
-                part = slice(start, start + _MOST_AT_ONCE)
-                made = self.route.made({source.column: numbers_at(places[part])}, absent=False, steps=careful)[:, o]
-                above[part] = made > np.repeat(values, widths)[part]
-            for i in np.flatnonzero(widths):
-                sides = np.concatenate([[False], above[starts[i] : starts[i] + widths[i]], [True]])
-                flips = numbers_at(first[i] + np.flatnonzero(sides[1:] != sides[:-1])).tolist()
-                self.cuts[o][i] = flips[0]
-                if len(flips) > 1:
-                    found[o][int(i)] = flips
+            if widths.sum() > _MOST_TRIED:
+                raise UnsupportedModelError(
+                    f"The model must not split column {name!r} at so many places, {np.count_nonzero(widths):,}, behind "
+                    f"{source.changed_by}: around each, some hundred numbers have to be tried. {instead}"
+                )
+            at = np.flatnonzero(widths)
+            for some in np.split(at, 1 + np.flatnonzero(np.diff(np.cumsum(widths[at]) // _MOST_AT_ONCE))):
+                counts = widths[some]
+                starts = np.cumsum(counts) - counts
+                places = np.repeat(first[some] - starts, counts) + np.arange(counts.sum()) + 1
+                made = self.route.made({source.column: numbers_at(places)}, absent=False, steps=steps)[:, o]
+                above = made > np.repeat(values[some], counts)
+                for i, start, width in zip(some.tolist(), starts.tolist(), counts.tolist(), strict=True):
+                    sides = np.concatenate([[False], above[start : start + width], [True]])
+                    flips = numbers_at(first[i] + np.flatnonzero(sides[1:] != sides[:-1])).tolist()
+                    self.cuts[o][i] = flips[0]
+                    if len(flips) > 1:
+                        found[o][i] = flips
         return found
 
     def _cuts(self, ends: Mapping[int, npt.NDArray[Any]], steps: Any = None) -> dict[int, npt.NDArray[np.float64]]:
         """Return, per column of the inner forest and end, the largest number of which nothing above it is made."""
+        steps = only_for(steps or self.route.steps, [self.route.sources[o].column for o in ends])
 
         def made(numbers: Mapping[int, npt.NDArray[Any]]) -> dict[int, npt.NDArray[np.float64]]:
             given: dict[int, list[npt.NDArray[Any]]] = {}

@@ -8,12 +8,13 @@ numbers are made below it as well; in the same way from above. Between these two
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
@@ -24,6 +25,7 @@ from sklearn.preprocessing import (
     PowerTransformer,
     QuantileTransformer,
 )
+from sklearn.utils._set_output import _get_output_config
 
 from treeproof.errors import UnsupportedModelError
 
@@ -48,6 +50,37 @@ def twin(step: Any, change: Callable[[Any], Any]) -> Any:
         made.transformer_list = [(name, twin(part, change)) for name, part in step.transformer_list]
         return made
     return step if step is None or isinstance(step, str) else change(step)
+
+
+def only_for(steps: Pipeline, taken: Collection[int]) -> Pipeline:
+    """Return steps that make the same of some columns of the input, and anything of the others, for less.
+
+    Where the first step is a ColumnTransformer, its parts that take none of them are left out.
+    """
+    (name, first), *others = steps.steps
+    if type(first) is Pipeline:
+        return Pipeline([(name, only_for(first, taken)), *others])
+    if type(first) is not ColumnTransformer or _get_output_config("transform", first)["dense"] != "default":
+        return steps
+    made, places = copy.copy(first), first.output_indices_
+    made.transformers_ = [
+        (part, step, columns)
+        if isinstance(step, str) or not set(taken).isdisjoint(first._transformer_to_input_indices[part])
+        else (part, _Blank(places[part].stop - places[part].start, first.sparse_output_), columns)
+        for part, step, columns in first.transformers_
+    ]
+    return Pipeline([(name, made), *others])
+
+
+class _Blank:
+    """Stands for a step that makes so many columns."""
+
+    def __init__(self, width: int, sparse: bool) -> None:
+        self.width, self.sparse = width, sparse
+
+    def transform(self, X: Any) -> Any:
+        """Return zeros."""
+        return (csr_array if self.sparse else np.zeros)((len(X), self.width))
 
 
 def shifted(step: Any, way: int) -> Any:
@@ -93,16 +126,24 @@ def _tried(function: Any, X: Any) -> Any:
     found = function(X)
     values, where = np.unique(np.asarray(X), return_inverse=True)
     spread = np.repeat(values, 2)[::2]
-    alone = np.array([function(value) for value in values])
     # Copied: where an array runs backwards in memory, numpy takes another routine on some processors (docs/models.md).
     backwards = function(values[::-1].copy())[::-1]
-    ways = [function(values), backwards, function(spread), alone]
+    together = function(values)
+    ways = [together, backwards, function(spread), _alone(function, values, np.empty_like(together))]
     ways = [np.asarray(found).ravel(), *(way[where.ravel()] for way in ways)]
     if not all(np.array_equal(ways[0], way, equal_nan=True) for way in ways):
         raise UnsupportedModelError(
             f"numpy's {function.__name__} must give the same value for a number alone and among others. It does not on "
             "this machine; leave that step out, which gives the trees the same choices."
         )
+    return found
+
+
+def _alone(function: Any, values: npt.NDArray[Any], found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Put into `found` what a function makes of each value alone: numpy runs it anew for each stretch of a mask."""
+    even = np.arange(len(values)) % 2 == 0
+    for mask in (even, ~even):
+        function(values, where=mask, out=found)
     return found
 
 

@@ -102,8 +102,10 @@ class Route:
             if seen.labels is None:
                 columns[seen.name] = np.full(n, seen.number)
                 columns[seen.name][: len(values)] = values
-            else:
+            elif len(values):
                 columns[seen.name] = seen.values([*values, *(n - len(values)) * [seen.labels[0]]])
+            else:
+                columns[seen.name] = seen.values(seen.labels[:1]).repeat(n)
         if self.named:
             return frame(columns)
         numbers = all(values.dtype != object for values in columns.values())

@@ -54,7 +54,7 @@ from treeproof.checker import CheckError, Model, Space
 from treeproof.errors import InputError, NotFittedError, UnsupportedModelError
 from treeproof.model.files import forest_from_json, forest_to_json
 from treeproof.model.floats import FLOAT32, rounded_up_to
-from treeproof.model.importers import import_model
+from treeproof.model.importers import carry_back, import_model
 from treeproof.model.importers.pieces import Pieces
 from treeproof.model.importers.selfcheck import boundary_rows
 from treeproof.model.rows import is_missing
@@ -582,8 +582,15 @@ class TestRoughSteps:
         with pytest.raises(InputError, match=r"'age' must be at least 5e-324.* Got 0"):
             imported.predict([[0.0, 1, 2, 3, 4]])
 
+    def test_before_very_many_splits_are_refused(self, monkeypatch):
+        monkeypatch.setattr(carry_back, "_MOST_TRIED", 1000)
+        with pytest.raises(
+            UnsupportedModelError, match=r"must not split column 'age' at so many places, \d+, behind Fun"
+        ):
+            import_model(fitted([ROUGH_STEPS["log1p"]], "forest", FULL.abs()))
+
     def test_that_are_almost_flat_are_refused(self):
-        X = FULL * 500
+        X = FULL * 50_000
         with pytest.raises(
             UnsupportedModelError, match=r"FunctionTransformer must not be almost flat .* 'age', around"
         ):
