@@ -25,7 +25,7 @@ from treeproof.model.importers.route import Route, frame
 from treeproof.model.importers.steps import Stage
 
 # Numbers that are tried, of steps that rise but for rounding errors: at once, around one split, and in all of a column.
-_MOST_AT_ONCE, _MOST_BETWEEN, _MOST_TRIED = 200_000, 1_000_000, 40_000_000
+_MOST_AT_ONCE, _MOST_BETWEEN, _MOST_TRIED = 200_000, 1_000_000, 100_000_000
 
 
 def carry_back(route: Route) -> Forest:
