@@ -207,7 +207,9 @@ def _on_dask(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")  # once
         held = [client.submit(_same, one, key=f"treeproof-{uuid4().hex}") for one in common]
-    chunks, sent, finished = iter(pace), deque[tuple[Ends, Any]](), False
+    chunks, sent = iter(pace), deque[tuple[Ends, Any]]()
+    failed: Exception | None = None
+    finished = False
     try:
         while True:
             under_way = [future for _, future in sent if not future.done()]
@@ -215,16 +217,22 @@ def _on_dask(
                 ends = next(chunks, None)
                 if finished := ends is None:
                     break
-                future = client.submit(_timed, work, *held, *part(*ends), key=f"explain-{uuid4().hex}")
-                sent.append((ends, future))
-                under_way.append(future)
+                try:
+                    arguments = part(*ends)
+                except Exception as error:  # raised after the results of what comes before
+                    failed, finished = error, True
+                    break
+                sent.append((ends, client.submit(_timed, work, *held, *arguments, key=f"explain-{uuid4().hex}")))
+                under_way.append(sent[-1][1])
             if not sent:
-                return
+                break
             if sent[0][1].done():
                 ends, future = sent.popleft()
                 yield ends, future.result()
             else:
                 wait(under_way, return_when="FIRST_COMPLETED")
+        if failed is not None:
+            raise failed
     finally:
         client.cancel([future for _, future in sent])
 

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 from treeproof.errors import InputError
 from treeproof.model.columns import Column
-from treeproof.model.rows import as_row, as_rows
+from treeproof.model.floats import FLOAT32, FLOAT64
+from treeproof.model.rows import _number, _numbers, as_row, as_rows
 
 NUMERIC = [Column("age"), Column("height")]
 MIXED = [Column("age"), Column("colour", ("red", "green", "blue"))]
@@ -382,3 +383,26 @@ class TestDates:
 def test_a_column_must_not_occur_twice():
     with pytest.raises(InputError, match=r"Several columns are called 'age'"):
         as_rows(pd.DataFrame([[1, 2, 3]], columns=["age", "height", "age"]), NUMERIC)
+
+
+@pytest.mark.parametrize("floats", [FLOAT32, FLOAT64], ids=["float32", "float64"])
+def test_numbers_of_a_column_are_read_at_once_as_one_by_one(floats):
+    edge = float(floats.largest)
+    numbers = [0.1, -0.0, 1 / 3, 16777217.0, 5e-324, 1e-46, edge, -edge, 3.4028235677973366e38, math.nan, None]
+    column = Column("a", missing="possible")
+    assert np.array_equal(
+        _numbers(numbers, column, floats),
+        [_number(value, column, floats) for value in numbers],
+        equal_nan=True,
+    )
+    for value in (1e39 if floats is FLOAT32 else math.inf, -math.inf):
+        for table in ([[0.5], [value]], [[1], [value]]):  # the second one is not of floats alone
+            with pytest.raises(InputError, match="'a' must"):
+                as_rows(np.array(table, dtype=object), [column], floats)
+
+
+def test_texts_of_a_column_are_read_once_each():
+    column = Column("a", ("x", "y", None))
+    assert as_rows(np.array([["x"], [None], ["y"], ["x"]], dtype=object), [column]).ravel().tolist() == [0, 2, 1, 0]
+    with pytest.raises(InputError, match=r"'a' must be one of .* Got 'z'"):
+        as_rows(np.array([["x"], ["z"]], dtype=object), [column])

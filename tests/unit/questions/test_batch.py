@@ -292,6 +292,11 @@ def test_a_radius_in_a_table_is_proved(explainer, rows):
             assert explainer.holds(row, why.feature_names, within=radius)
 
 
+def _ends(common, begin, end):
+    assert common == "same"
+    return begin, end
+
+
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: the backend dask is NOT tested")
@@ -307,6 +312,29 @@ class TestDask:
     def test_gives_the_same(self, client, explainer, rows):
         with joblib.parallel_config(backend="dask"):
             assert explainer.batch(rows) == explainer.batch(rows, n_jobs=1)
+
+    def test_a_row_that_cannot_be_explained_is_named(self, client, explainer, rows):
+        bad = rows.copy()
+        bad.iloc[7, 0] = np.nan
+        with joblib.parallel_config(backend="dask"):
+            with pytest.raises(tp.InputError) as error:
+                explainer.batch(bad)
+            assert error.value.row == rows.index[7]
+            found = explainer.batch(bad, on_error="return")
+        assert isinstance(found[7], tp.InputError)
+        assert found[:7] == explainer.batch(rows[:7])
+
+    def test_what_cannot_be_handed_out_is_an_error_after_all_that_could(self, client):
+        def part(begin, end):
+            if end > 30:
+                raise ValueError("a damaged page")
+            return begin, end
+
+        done = []
+        with joblib.parallel_config(backend="dask"), pytest.raises(ValueError, match="a damaged page"):
+            done.extend(run_chunks(_ends, part, 1000, n_jobs=2, shared=False, common=("same",)))
+        assert [begin for begin, _ in done] == [0, *(end for _, end in done)][: len(done)]
+        assert done
 
     def test_survives_a_worker_that_is_killed(self, client):
         forest, X = hard_forest()

@@ -36,3 +36,13 @@ def test_what_cannot_be_handed_out_is_an_error_after_all_that_could(n_jobs):
         done.extend(run_chunks(lambda begin, end: (begin, end), part, 1000, n_jobs=n_jobs, shared=True))
     assert [begin for begin, _ in done] == [0, *(end for _, end in done)][: len(done)]
     assert done
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_chunk_goes_beyond_a_border(n_jobs):
+    borders = [1, 5, 40, 41, 300]
+    found = list(run_chunks(lambda *ends: ends, lambda *ends: ends, 500, n_jobs=n_jobs, shared=True, borders=borders))
+    assert [begin for begin, _ in found] == [0, *(end for _, end in found)][: len(found)]
+    assert found[-1][1] == 500
+    assert {*borders} <= {end for _, end in found}
+    assert max(end - begin for begin, end in found) > 1
