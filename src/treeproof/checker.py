@@ -80,6 +80,9 @@ BUDGET = 3 * 10**8  # steps of a check: about a minute
 BYTE_STEPS = 4  # that a byte of a certificate costs: parsed, it takes many times its size
 MOST_POINTS = 2**16  # of a box that is listed
 MOST_VALUES = 20  # of a row that are printed
+LONGEST = 2000  # letters of a message, which may repeat what it is about
+LABEL_WORDS = {"or", "if", "the", "from", "than", "not", "any"}  # of sentences; a label that has one is quoted
+NAME_WORDS = LABEL_WORDS | {"and", "is", "no", "every", "always", "alone"}  # the same of names
 
 VERSION = 2
 KEYS = {"format", "version", "model", "space", "instance", "label", "target", "claim"}
@@ -101,6 +104,9 @@ DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, 
 
 class CheckError(Exception):
     """The certificate does not prove its claim; the message says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...")
 
 
 class ModelError(CheckError):
@@ -552,17 +558,17 @@ class Model:
 
     def value(self, column: int, given: Any) -> float:
         """Return an input of a column, which must be one that the model takes."""
-        number, about = _number(given), self.columns[column]
+        number, about, name = _number(given), self.columns[column], self.column_names[column]
         if about["categories"] is not None:
             known = number.is_integer() and 0 <= number < len(about["categories"])
-            require(known, f"{about['name']} has the value {number}, but it must be the index of a category.")
+            require(known, f"{name} has the value {number}, but it must be the index of a category.")
         elif math.isnan(number):
-            require(about.get("missing", "never") != "never", f"{about['name']} cannot be missing.")
+            require(about.get("missing", "never") != "never", f"{name} cannot be missing.")
         else:
             fits = math.isfinite(number) and self.rounded(number, self.numbers) == number
-            require(fits, f"{about['name']} has the value {number}, which is not a finite {self.numbers}.")
+            require(fits, f"{name} has the value {number}, which is not a finite {self.numbers}.")
             low, high = self.taken(column)
-            require(low <= number <= high, f"{about['name']} has the value {number}, which the model does not take.")
+            require(low <= number <= high, f"{name} has the value {number}, which the model does not take.")
         return number
 
     def goes_left(self, node: int, value: float) -> bool:
@@ -2118,15 +2124,18 @@ def _name(name: str) -> str:
     """Return a name as one line of text, such that no two look alike, nor like something else that is printed."""
     words = name.split(" ")
     plain = name.isprintable() and all(words) and not set('",;:=<>/').intersection(name)
-    return name if plain and not {"or", "and", "is", "if"}.intersection(words) else _quoted(name)
+    return name if plain and not NAME_WORDS.intersection(words) else _quoted(name)
 
 
 def _printable(label: Any) -> str:
-    """Return a label as one line of text, such that no two look alike: text is in quotes unless it is plain words."""
+    """Return a label as one line of text, such that no two look alike: text is in quotes unless it is plain words.
+
+    A label that could be read as a part of the sentence is not plain: a column that "is not green" may be red.
+    """
     if not isinstance(label, str):
         return "missing" if label is None else str(label)
     words = label.replace("_", " ").replace("-", " ").split(" ")
-    plain = all(word.isalnum() for word in words) and label[0].isalpha() and "or" not in words
+    plain = all(word.isalnum() for word in words) and label[0].isalpha() and not LABEL_WORDS.intersection(words)
     known = label.lower() in ("missing", "none", "nan", "true", "false")
     return label if plain and not known else _quoted(label)
 
@@ -2227,7 +2236,7 @@ def declared(space: Space) -> list[str]:
         elif feature.points:
             chosen = {int(point) for (point,) in feature.points}
             left_out = [label for code, label in enumerate(about["categories"]) if code not in chosen]
-            if left_out and left_out == [about.get("other")]:
+            if "other" in about and left_out == [about["other"]]:
                 words.append(f"not {_printable(about['other'])}")
             elif left_out:
                 words.append(f"only {' or '.join(feature.labels)}")

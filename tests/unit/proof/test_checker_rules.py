@@ -1129,7 +1129,32 @@ class TestWords:
 
     @pytest.mark.parametrize(
         "name",
-        ["", " a", "a  b", "a\n", "a,b", "a;", 'a"', "a: b", "a=b", "a<", ">", "a/b", "x or y", "and", "a is b", "if"],
+        [
+            "",
+            " a",
+            "a  b",
+            "a\n",
+            "a,b",
+            "a;",
+            'a"',
+            "a: b",
+            "a=b",
+            "a<",
+            ">",
+            "a/b",
+            "x or y",
+            "and",
+            "a is b",
+            "if",
+            "no x",
+            "every",
+            "always a",
+            "a alone",
+            "the",
+            "from",
+            "not",
+            "any number",
+        ],
     )
     def test_names_that_could_be_something_else_are_quoted(self, name):
         assert checker._name(name) == json.dumps(name)
@@ -1137,7 +1162,26 @@ class TestWords:
     def test_labels_that_could_be_something_else_are_quoted(self):
         for label in ("yes", "very good", "a-b", "a_1", "ja"):
             assert checker._printable(label) == label
-        for label in ("1a", "a !", "a  b", "", "None", "true", "missing", "NaN", "x or y", "a,b", "-a", "a\n"):
+        for label in (
+            "1a",
+            "a !",
+            "a  b",
+            "",
+            "None",
+            "true",
+            "missing",
+            "NaN",
+            "x or y",
+            "a,b",
+            "-a",
+            "a\n",
+            "not-a",
+            "a if b",
+            "the",
+            "any number",
+            "from a",
+            "no other than b",
+        ):
             assert checker._printable(label) == json.dumps(label)
         assert [checker._printable(label) for label in (None, True, 1, 1.0)] == ["missing", "True", "1", "1.0"]
 
