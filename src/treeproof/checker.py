@@ -2281,8 +2281,12 @@ def _read_row(model: Model, given: Any) -> list[float]:
             row.append(float(same.index(True)))
             continue
         numeric = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-        require(numeric, f"The row has {value!r} for {name}, which must be a number, or None.")
-        row.append(math.nan if value is None else model.rounded(float(value), model.numbers))
+        if not numeric:  # only then, as Python does not show every int
+            raise CheckError(f"The row has {value!r} for {name}, which must be a number, or None.")
+        try:
+            row.append(math.nan if value is None else model.rounded(float(value), model.numbers))
+        except OverflowError:
+            row.append(math.inf)
     return row
 
 

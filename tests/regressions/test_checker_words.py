@@ -63,3 +63,11 @@ def test_a_category_is_not_taken_for_the_absence_of_another():
     forest = tp.build_forest([tp.isin("c", ["not green"], "no", "yes")], columns=[column], classes=["no", "yes"])
     checked = tp.Explainer(forest).abductive(["not green"]).certificate().check()
     assert checked.conditions == ['c is "not green"']  # of red the claim is false
+
+
+def test_another_row_is_called_so_however_large_its_numbers_are():
+    forest = named("a", "b")
+    certificate = tp.Explainer(forest).abductive([0.0, 1.0]).certificate().text
+    for value in (10**400, -(10**400), 10**5000, 10**39, 1e300, float("inf"), -0.25):
+        with pytest.raises(checker.CheckError, match=r"^The certificate is about another row: a differ\.$"):
+            checker.check(certificate, forest_to_json(forest), row=[value, 1])
