@@ -2329,6 +2329,15 @@ def read(path: str | PathLike[str], budget: float = BUDGET) -> Any:
         raise CheckError(f"The file is damaged: {type(error).__name__}: {error}.") from error
 
 
+def read_model(path: str | PathLike[str], budget: float = BUDGET) -> str:
+    """Return the text of a model's file; CheckError if it is too large for the budget."""
+    work = Budget(budget)
+    with Path(path).open(encoding="utf-8") as file:
+        text = file.read(1 + int(max(0, min(2**40, work.left))))
+    work.spend(len(text))
+    return text
+
+
 def main() -> int:
     """Check the files that the command line names; return the exit code, the same as that of ``treeproof check``."""
     parser = argparse.ArgumentParser(description="Check a certificate of treeproof.")
@@ -2345,8 +2354,8 @@ def main() -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         row = None if args.row is None else json.loads(args.row)
-        model = Path(args.model).read_text(encoding="utf-8")
-        other = None if args.other is None else Path(args.other).read_text(encoding="utf-8")
+        model = read_model(args.model, args.budget)
+        other = None if args.other is None else read_model(args.other, args.budget)
         sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget, other)}\n")
     except (OSError, ValueError, ModelError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -100,14 +101,9 @@ def run(args: argparse.Namespace) -> int:
                 f"The certificate must come before the model. {args.certificate} is a model and {args.model} is a "
                 "certificate; swap them."
             ) from error
-        if isinstance(error, checker.ModelError):
-            raise InputError(f"{args.model} cannot be read. {error}") from error
         if not isinstance(error, CheckError):
             raise
-        if args.json:
-            say(json.dumps({"accepted": False, "reason": str(error)}))
-        complain(f"rejected: {error}")
-        return codes.REJECTED
+        return _rejected(args, error)
     if args.json:
         say(json.dumps({"accepted": True, **asdict(checked)}))
     elif not args.quiet:
@@ -120,25 +116,45 @@ def run(args: argparse.Namespace) -> int:
     return codes.DONE
 
 
+def _rejected(args: argparse.Namespace, error: CheckError) -> int:
+    """Say why a certificate is rejected; a model that cannot be read is bad input."""
+    if isinstance(error, checker.ModelError):
+        raise InputError(f"{args.model} cannot be read. {error}") from error
+    if args.json:
+        say(json.dumps({"accepted": False, "reason": str(error)}))
+    complain(f"rejected: {error}")
+    return codes.REJECTED
+
+
 def _check_lines(args: argparse.Namespace) -> int:
     """Check the certificates of the rows of a table, one on each line, until one is rejected."""
-    model = checker.Model(model_text(args.model, args.trust))
+    try:
+        model = checker.Model(model_text(args.model, args.trust, args.budget))
+    except CheckError as error:
+        return _rejected(args, error)
     accepted = without = 0
+    most = int(max(0, min(2**40, args.budget / checker.BYTE_STEPS)))
     opened = gzip.open if args.certificate.endswith(".gz") else open
-    with opened(args.certificate, "rt", encoding="utf-8") as lines:
-        for line in lines:
+    with opened(args.certificate, "rb") as lines:
+        while True:
             row = "?"
             try:
+                if not (line := lines.readline(most + 1)):  # a small file may unpack to a huge one
+                    break
+                checker.require(len(line) <= most, f"A line has over {most:,} bytes. Allow more: budget=, or --budget.")
                 found = checker.parse(line)
                 row, certificate = found["row"], found["certificate"]
                 if certificate is None or set(certificate) == {"error"}:
                     without += 1
                     continue
                 checker.check(certificate, model, budget=args.budget)
-            except (CheckError, KeyError, TypeError, ValueError, RecursionError) as error:
+            except (CheckError, *checker.DAMAGED, EOFError, zlib.error) as error:
+                reason = str(error)
+                if not isinstance(error, CheckError):
+                    reason = f"The line is damaged: {type(error).__name__}: {error}."
                 if args.json:
-                    say(json.dumps({"accepted": False, "row": row, "reason": str(error)}))
-                complain(f"row {row}: rejected: {error}")
+                    say(json.dumps({"accepted": False, "row": row, "reason": reason}))
+                complain(f"row {row}: rejected: {reason}")
                 return codes.REJECTED
             accepted += 1
     if args.json:
@@ -152,15 +168,15 @@ def _row(args: argparse.Namespace) -> list[Any] | None:
     """Return the row that the certificate must be about, as the table has it."""
     if args.row is None:
         return None
-    columns = forest_from_json(model_text(args.model, args.trust)).columns
+    columns = forest_from_json(model_text(args.model, args.trust, args.budget)).columns
     return read_table(args.data).row(args.row, columns)
 
 
 def _format(path: str) -> str | None:
-    """Return the format that a JSON file declares."""
+    """Return the format that a JSON file declares at its beginning."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        with Path(path).open("rb") as file:
+            beginning = file.read(200)
+    except OSError:
         return None
-    found = document.get("format") if isinstance(document, dict) else None
-    return found if isinstance(found, str) else None
+    return next((one for one in (FORMAT, "treeproof-certificate") if f'"{one}"'.encode() in beginning), None)

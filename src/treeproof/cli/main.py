@@ -55,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TreeproofError as error:
         complain(str(error))
         return codes.BAD
+    except MemoryError:
+        complain("there is not enough memory for this: a file is too large, or damaged")
+        return codes.BAD
     except Exception:
         return _bug()
     except KeyboardInterrupt:

@@ -148,10 +148,10 @@ def check(
         certificate = certificate.document
     elif isinstance(certificate, str | os.PathLike):
         certificate = checker.read(certificate, budget)
-    second = other if other is None or isinstance(other, Model) else model_text(other, trust)
+    second = other if other is None or isinstance(other, Model) else model_text(other, trust, budget)
     if isinstance(model, Model):
         return checker.check(certificate, model, row, budget, second)
-    text = model_text(model, trust)
+    text = model_text(model, trust, budget)
     if row is not None:
         forest = forest_from_json(text)
         numbers = as_row(row, forest.columns, forest.floats).tolist()
@@ -166,12 +166,15 @@ def _value(number: float, column: Column) -> Any:
     return None if math.isnan(number) else number
 
 
-def model_text(model: Any, trust: bool) -> str:
-    """Return the model as the checker reads it: a file in that form as it is, without being interpreted."""
+def model_text(model: Any, trust: bool, budget: float = math.inf) -> str:
+    """Return the model as the checker reads it: a file in that form as it is, without being interpreted.
+
+    CheckError if it is too large for the budget of a check.
+    """
     if isinstance(model, str | os.PathLike):
         path = Path(model)
         try:
-            text = path.read_text(encoding="utf-8") if path.suffix == ".json" else ""
+            text = checker.read_model(path, budget) if path.suffix == ".json" else ""
         except UnicodeDecodeError as error:
             raise InputError(f"A model in JSON must be UTF-8. Got {str(path)!r}: {error}.") from error
         if f'"{FORMAT}"' in text[:200]:
