@@ -46,7 +46,10 @@ def main() -> int:
             break
         kind = min(todo, key=lambda kind: used[kind] / KINDS[kind])
         start = time.monotonic()
-        made = run_round(kind, args.seed, done[kind] if args.round is None else args.round, args.cases)
+        try:
+            made = run_round(kind, args.seed, done[kind] if args.round is None else args.round, args.cases)
+        except KeyboardInterrupt:  # what was counted so far is said all the same
+            break
         used[kind] += max(time.monotonic() - start, 0.001)
         done[kind] += 1
         counts[kind].update(made.counts)

@@ -51,7 +51,10 @@ def random_case(rng: np.random.Generator, pool: list[float]) -> tp.Forest:
 
     def values(size: int) -> list[float]:
         with np.errstate(over="ignore"):
-            return np.clip(np.float64(number(rng.choice(pool, size))), -largest, largest).tolist()
+            drawn = (
+                rng.choice(pool, size).astype(number).astype(np.float64)
+            )  # numpy 1 makes number(array of one) a scalar
+            return np.clip(drawn, -largest, largest).tolist()
 
     size = 1 if cut else n
     start = tuple(values(size)) if rng.random() < 0.6 else (0.0,) * size

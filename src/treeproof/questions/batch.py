@@ -415,13 +415,14 @@ def explain(
 
 def _explain_partitions(question: Question, X: Any, on_error: Literal["raise", "return"]) -> Any:
     """Return a frame of Dask with the columns of `Batch.to_arrow` and the index of `X`, made where its parts are."""
-    from dask import delayed
+    from dask import dataframe, delayed
 
     name, content = question.packed
     meta = _as_partition(schema(question.context.labels).empty_table(), X._meta.index)
-    # Delayed, so that it is one node of the graph, and not a part of every task.
-    sent = delayed(content, name=f"treeproof-{name}", pure=True)
-    return X.map_partitions(_explain_partition, name, sent, on_error, meta=meta, enforce_metadata=False)
+    # Delayed, so that it is one node of the graph, and not a part of every task; map_partitions takes none in Dask 2024.8.
+    sent, ask = delayed(content, name=f"treeproof-{name}", pure=True), delayed(_explain_partition, pure=True)
+    parts = [ask(part, name, sent, on_error) for part in X.to_delayed()]
+    return dataframe.from_delayed(parts, meta=meta, divisions=X.divisions, verify_meta=False)
 
 
 def _explain_partition(part: Any, name: str, content: Any, on_error: Literal["raise", "return"]) -> Any:

@@ -182,15 +182,13 @@ def test_what_a_process_sends_back_is_one_write_however_long(monkeypatch):
     # A process that is killed between two writes would leave all others waiting for it.
     monkeypatch.setattr(parallel, "_from_file", remembered)
     with joblib.parallel_config(backend="loky"):
-        found = list(run_chunks(_long, lambda *ends: ends, 3, n_jobs=2, shared=False))
+        # Not by name: in a process, `tests` may be a package that somebody else has installed.
+        work = lambda begin, end: bytes((end - begin) << 20)  # noqa: E731
+        found = list(run_chunks(work, lambda *ends: ends, 3, n_jobs=2, shared=False))
     assert b"".join(found) == bytes(3 << 20)
     assert names
     assert all(len(name.encode()) < 512 for name in names)  # what POSIX promises to write at once
     assert not any(Path(name).parent.exists() for name in names)
-
-
-def _long(begin: int, end: int) -> bytes:
-    return bytes((end - begin) << 20)
 
 
 @pytest.mark.slow
