@@ -2331,11 +2331,12 @@ def read(path: str | PathLike[str], budget: float = BUDGET) -> Any:
 
 def read_model(path: str | PathLike[str], budget: float = BUDGET) -> str:
     """Return the text of a model's file; CheckError if it is too large for the budget."""
-    work = Budget(budget)
+    work, pieces = Budget(budget), list[str]()
     with Path(path).open(encoding="utf-8") as file:
-        text = file.read(1 + int(max(0, min(2**40, work.left))))
-    work.spend(len(text))
-    return text
+        while piece := file.read(2**20):
+            work.spend(len(piece))
+            pieces.append(piece)
+    return "".join(pieces)
 
 
 def main() -> int:

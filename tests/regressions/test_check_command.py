@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -97,3 +98,13 @@ def test_a_damaged_model_of_lines_of_certificates_is_bad_input(capsys):
     Path("model.json").write_text(Path("model.json").read_text().replace('"a"', "3", 1))
     assert main(["check", "lines.jsonl", "model.json"]) == 2
     assert capsys.readouterr().err.startswith("treeproof: model.json cannot be read. ")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_is_read_in_pieces_however_much_is_allowed():
+    """A terabyte at once is more than there is."""
+    text = Path("model.json").read_text(encoding="utf-8")
+    for budget in (math.inf, 2**50, len(text)):
+        assert checker.read_model("model.json", budget) == text
+    with pytest.raises(checker.CheckError, match="Allow more"):
+        checker.read_model("model.json", len(text) - 1)

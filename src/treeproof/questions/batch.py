@@ -419,7 +419,7 @@ def _explain_partitions(question: Question, X: Any, on_error: Literal["raise", "
 
     name, content = question.packed
     meta = _as_partition(schema(question.context.labels).empty_table(), X._meta.index)
-    # Delayed, so that it is one node of the graph, and not a part of every task; map_partitions takes none in Dask 2024.8.
+    # Delayed, so that it is one node of the graph, and not a part of every task; Dask 2024.8 maps with none.
     sent, ask = delayed(content, name=f"treeproof-{name}", pure=True), delayed(_explain_partition, pure=True)
     parts = [ask(part, name, sent, on_error) for part in X.to_delayed()]
     return dataframe.from_delayed(parts, meta=meta, divisions=X.divisions, verify_meta=False)
