@@ -59,7 +59,7 @@ def split(
     >>> split("weight", 75, "No", "Yes").no
     Leaf(value='Yes')
     """
-    if missing not in ("yes", "no"):
+    if not isinstance(missing, str) or missing not in ("yes", "no"):
         raise InputError(f"Missing values go to 'yes' or 'no'. Got {missing!r}.")
     return Split(column, _float(threshold, "A threshold"), None, _node(yes), _node(no), missing)
 

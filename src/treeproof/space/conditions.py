@@ -63,6 +63,8 @@ class Condition:
     def __post_init__(self) -> None:
         simple = type(self.ranges) is tuple and not self.ranges and self.values is None and self.date is False
         known = type(self.low) in _KNOWN and type(self.high) in _KNOWN and type(self.near) in _KNOWN
+        if type(self.dtype) is not str or self.dtype not in FLOATS:
+            raise InputError(f"The numbers of a condition must be 'float32' or 'float64'. Got {self.dtype!r}.")
         if simple and known and type(self.name) is str:
             return  # most are, and wide models have thousands of them
         right = isinstance(self.ranges, tuple) and all(isinstance(e, tuple) and len(e) == 2 for e in self.ranges)

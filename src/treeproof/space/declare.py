@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean, require_list, require_mapping
+from treeproof.errors import InputError, did_you_mean, is_list, require_list, require_mapping
 from treeproof.model.columns import FloatArray
 from treeproof.model.floats import Floats
 from treeproof.model.forest import Forest
@@ -173,7 +173,7 @@ def _missing(
     numeric = [j for j, column in enumerate(forest.columns) if column.categories is None and j not in groups]
     if given is None:
         return frozenset(j for j in numeric if forest.columns[j].missing == "expected")
-    if given == "all":
+    if isinstance(given, str) and given == "all":
         return frozenset(j for j in numeric if forest.columns[j].missing != "never")
     require_list("missing", given, "columns, or 'all'")
     chosen = [_column(forest, column) for column in given]
@@ -300,8 +300,9 @@ def _groups(
     """Return, for each column of a one-hot group, the group's name and columns."""
     groups: dict[int, tuple[str, tuple[int, ...]]] = {}
     for name, members in one_hot.items():
-        if isinstance(members, str):
-            raise InputError(f"The columns of group {name!r} must be a list. Got the string {members!r}.")
+        if not is_list(members):
+            kind = "the string " if isinstance(members, str) else ""
+            raise InputError(f"The columns of group {name!r} must be a list. Got {kind}{members!r}.")
         columns = tuple(sorted(_column(forest, member) for member in members))
         if not columns:
             raise InputError(f"The one-hot group {name!r} must have at least one column.")

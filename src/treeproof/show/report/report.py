@@ -239,6 +239,8 @@ def report(
         require_path("model", model)
     require_bool("force", force)
     require_mapping("inputs", inputs, "what a file is to its path")
+    for path in (inputs or {}).values():
+        require_path("inputs", path)
     if not (title is None or isinstance(title, str)):
         raise InputError(f"The 'title' parameter must be text. Got {title!r} instead.")
     if not force:
