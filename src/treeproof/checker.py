@@ -464,6 +464,7 @@ class Model:
         u, tiny = Fraction(1, 2 ** UNIT[part.numbers]), Fraction(1, 2 ** SMALLEST[part.numbers])
         error += 2 * n * u * (size + error)
         most = size + error
+        self.budget.spend((most.denominator.bit_length() // 64) ** 2)  # they get longer with each part inside another
         for factor in (1 / Fraction(part.divisor), Fraction(part.weight)):
             if factor != 1:
                 size, error = size * factor, (error + u * (size + error)) * factor + tiny

@@ -8,6 +8,7 @@ import pytest
 
 import treeproof as tp
 from treeproof import checker
+from treeproof.model.decision import Sums
 from treeproof.model.files import forest_to_json
 
 
@@ -71,3 +72,17 @@ def test_another_row_is_called_so_however_large_its_numbers_are():
     for value in (10**400, -(10**400), 10**5000, 10**39, 1e300, float("inf"), -0.25):
         with pytest.raises(checker.CheckError, match=r"^The certificate is about another row: a differ\.$"):
             checker.check(certificate, forest_to_json(forest), row=[value, 1])
+
+
+def test_members_inside_members_count_as_work():
+    """Each multiplies what is inside it, so that exact numbers get longer and longer."""
+    sums = Sums((0.0,), "float64", 1.0, (0.0,), softmax=False)
+    tree = tp.split("a", 0.5, tp.leaf([0.3]), tp.leaf([-0.7]))
+    forest = tp.build_forest([tree], columns=["a"], classes=["no", "yes"], vote="sum", sums=sums)
+    member = {"trees": [0, 1], "start": [(0.1).hex()], "divisor": (1.1).hex(), "weight": (0.77).hex()}
+    document = json.loads(forest_to_json(forest))
+    document["sums"]["members"] = [{**member, "numbers": "float64"}] * 3
+    assert checker.Model(json.dumps(document), checker.Budget(10**5)).n_members == 3
+    document["sums"]["members"] = [{**member, "numbers": "float64"}] * 150
+    with pytest.raises(checker.CheckError, match="takes more than"):
+        checker.Model(json.dumps(document), checker.Budget(10**6))
