@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treeproof import _core
+from treeproof.query.native import free, without_destructor
 from treeproof.query.oracle import expired, seconds_left
 from treeproof.search.map_solver import Chart
 
@@ -98,6 +99,7 @@ class HittingSets:
     def __init__(self, costs: Mapping[int, int], *, deadline: float | None = None) -> None:
         self.bound = 0
         self._deadline = deadline
+        self._owned: list[ITotalizer] = []
         self._chart = Chart(costs, deadline=deadline, solver=_SOLVER)
         self._soft = {-(f + 1): cost for f, cost in costs.items() if cost}
         self._chart.favour(self._soft)
@@ -109,8 +111,7 @@ class HittingSets:
 
     def __exit__(self, *_: object) -> None:
         self._chart.delete()
-        for counter, _place in self._counters.values():
-            counter.delete()
+        free(self._owned)
 
     def add(self, features: Iterable[int]) -> None:
         """Ask that these features be hit too; at least one."""
@@ -155,6 +156,7 @@ class HittingSets:
                 self._add_soft(counter, place + 1, weight)
         if len(core) > 1:
             counter = _totalizer([-literal for literal in core], ubound=1, top_id=self._top)
+            self._owned.append(counter)
             self._top = counter.top_id
             for clause in counter.cnf.clauses:
                 self._chart.add(clause)
@@ -177,4 +179,5 @@ class HittingSets:
 def _totalizer(literals: list[int], **options: Any) -> ITotalizer:
     from pysat.card import ITotalizer  # imported late: only cheapest sets need it, and it is slow
 
-    return ITotalizer(literals, **options)
+    counter: ITotalizer = without_destructor(ITotalizer(literals, **options))
+    return counter

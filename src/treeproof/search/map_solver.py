@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from treeproof.query.native import free, without_destructor
 from treeproof.query.oracle import expired
 
 _CONFLICTS = 1000  # between two looks at the clock; some milliseconds
@@ -25,11 +27,13 @@ class Chart:
     """
 
     def __init__(self, features: Iterable[int], *, deadline: float | None = None, solver: str = "minisat22") -> None:
+        self._owned: list[Any] = []  # what is still to be freed
         from pysat.solvers import Solver  # imported late: most questions need no map, and it is slow
 
         self._features = frozenset(features)
         self._deadline = deadline
-        self._solver = Solver(name=solver)
+        self._solver = without_destructor(Solver(name=solver))
+        self._owned.append(self._solver)
         for f in sorted(self._features):
             self._solver.add_clause([f + 1, -(f + 1)])
 
@@ -39,9 +43,13 @@ class Chart:
     def __exit__(self, *_: object) -> None:
         self.delete()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_owned"):  # it may have been interrupted before
+            self.delete()
+
     def delete(self) -> None:
         """Give the solver's memory back."""
-        self._solver.delete()
+        free(self._owned)
 
     def add(self, clause: Iterable[int]) -> None:
         """Add a clause of literals."""

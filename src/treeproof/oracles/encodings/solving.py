@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from pysat.solvers import Solver, SolverNames, pysolvers
 
 from treeproof.oracles.encodings.cnf import Formula
+from treeproof.query.native import free, without_destructor
 
 # Kissat ignores assumptions, so that its answers would be about another question; CryptoMiniSat gives no
 # cores; Lingeling ends the process when a variable that it has eliminated is assumed.
@@ -49,8 +51,13 @@ class IncrementalSolver:
         # Not without any variable: MapleSAT crashes when it is asked about nothing.
         clauses = formula.clauses or [[formula.n_variables + 1]]
         # PySAT looks solvers up by alias, and the attribute's own name is not always one.
-        self._solver = Solver(name=getattr(SolverNames, name)[0], bootstrap_with=clauses)
+        self._owned: list[Any] = []
+        self._solver = without_destructor(Solver(name=getattr(SolverNames, name)[0], bootstrap_with=clauses))
+        self._owned.append(self._solver)
         self._expects_interrupt = False
+
+    def __del__(self) -> None:
+        free(self._owned)
 
     @contextmanager
     def until(self, deadline: float | None) -> Iterator[None]:
