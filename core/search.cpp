@@ -109,7 +109,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
 // The last witness moved into the box, with the best cell of the only feature that became free since then: true if it
 // is one of this query, too.
 bool Searcher::moves_witness(const Box& box) {
-  if (last_witness_.empty() || last_winner_ == claim_.label) return false;
+  if (last_witness_.empty() || last_winner_ < 0 || last_winner_ == claim_.label) return false;
   int freed = -1;
   for (int f = 0; f < forest_.n_features; ++f) {
     if (box.low[f] >= last_box_.low[f] && box.high[f] <= last_box_.high[f]) continue;
@@ -484,6 +484,11 @@ void Searcher::forget() {
   trail_.forget();
   local_.forget();
   groves_.forget();
+}
+
+void Searcher::suggest(const std::vector<Cell>& point) {
+  last_witness_ = point;
+  last_winner_ = -1;  // the last box is not one in which it was found
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {

@@ -39,6 +39,7 @@ from treeproof.query.cache import Cache
 from treeproof.query.oracle import Entailed, Refuted, Unknown, expired
 from treeproof.search.hitting import HittingSets, SmallestHittingSets
 from treeproof.search.minimal import Change, Sufficient, abductive, change_beside, check_all, contrastive
+from treeproof.space.domains import Cells
 
 Found = TypeVar("Found", Sufficient, Change)
 Other = TypeVar("Other", Sufficient, Change)
@@ -73,15 +74,18 @@ def minimum_abductive(
         return abductive(cache, costliest_first, start=kept)
 
     def missed(kept: Set, order: Sequence[int], excluded: Set) -> Change | None:
+        nonlocal last
         if len(unchecked) == _BATCH:
             check_all(cache, unchecked)
             unchecked.clear()
-        change = change_beside(cache, order, kept, excluded)
+        change = change_beside(cache, order, kept, excluded, last)
         if change is not None:
             unchecked.append(change)
+            last = change.witness.witness
         return change
 
     unchecked: list[Change] = []
+    last: Cells = ()
     found = _minimum(cache, order, costs, shrink(cache.features), shrink, missed, enough)
     check_all(cache, unchecked)
     return found
