@@ -163,7 +163,6 @@ bool HittingSets::narrow(Frame& frame, bool& again) {
     for (const std::int32_t s : frame.open)
       for (std::size_t w = 0; w < n_words_; ++w) common[w] &= set(s)[w];
     if (std::all_of(common.begin(), common.end(), [](Word word) { return word == 0; })) return false;
-    frame.allowed = std::move(common);
   }
   size_.clear();
   rest_.clear();

@@ -30,6 +30,7 @@ constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that a
 // best cells. They end after some steps without improvement.
 constexpr int kEarlierWitnessAt = 2;
 constexpr int kEarlierWitnessPatience = 3;
+constexpr int kSuggestionPatience = 8;  // from a point that was suggested, at once
 constexpr int kLocalInterval = 15;
 constexpr int kLocalPatience = 10;
 // Below it, in all of the query's box from the best cells of the box at hand: after so many boxes, and then whenever a
@@ -304,6 +305,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
   double scale = kFirstStep;
   int waited = 0;
+  const bool suggested = last_winner_ < 0;
   bool narrowed = recorder_ != nullptr;  // a proof has one band
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
@@ -341,8 +343,9 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
         return false;
       }
     }
-    if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
-        finds_witness(level.residual, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+    if (depth == 0 && i == (suggested ? 0 : kEarlierWitnessAt) && !last_witness_.empty() &&
+        finds_witness(level.residual, box, nearest_in(box, last_witness_), target,
+                      suggested ? kSuggestionPatience : kEarlierWitnessPatience)) {
       lagrangian.save(prices(pair));
       return false;
     }
