@@ -448,11 +448,13 @@ nb::tuple delete_features_of_many(Core& core,
 Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays, int label,
                           const std::vector<std::int32_t>& order, const std::vector<std::uint8_t>& start,
                           const std::vector<Cell>& witness, const std::vector<std::uint8_t>& unasked, int effort,
-                          double seconds, const Cancel* cancel, const std::optional<Arrays>& free) {
+                          const std::vector<Cell>& hint, double seconds, const Cancel* cancel,
+                          const std::optional<Arrays>& free) {
   const Forest& forest = core.forest();
   const Box freed = free ? make_box(forest, *free) : Box::full(forest);
   if (point.size() != static_cast<std::size_t>(forest.n_features) || start.size() != point.size() ||
-      unasked.size() != point.size() || (!witness.empty() && witness.size() != point.size()))
+      unasked.size() != point.size() || (!witness.empty() && witness.size() != point.size()) ||
+      (!hint.empty() && hint.size() != point.size()))
     throw std::invalid_argument("the point does not fit the forest");
   Stopper stopper(seconds, cancel);
   Change found;
@@ -460,7 +462,7 @@ Change change_features_at(Core& core, const std::vector<Cell>& point, bool stays
     nb::gil_scoped_release release;
     const auto searcher = core.borrow();
     const Claim claim{stays ? ClaimKind::stays : ClaimKind::never, label};
-    found = change_features(*searcher, forest, point, claim, freed, order, start, witness, {unasked, effort},
+    found = change_features(*searcher, forest, point, claim, freed, order, start, witness, {unasked, effort, hint},
                             [&] { return stopper(); });
   }
   if (stopper.interrupted()) throw nb::python_error();
@@ -589,7 +591,7 @@ True
            "The same for many points, each with its own time: tables of labels, scores, kept features, used clauses, "
            "whether minimal, counts and seconds.")
       .def("change_features", &change_features_at, "point"_a, "stays"_a, "label"_a, "order"_a, "start"_a, "witness"_a,
-           "unasked"_a, "effort"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
+           "unasked"_a, "effort"_a, "hint"_a, "seconds"_a, "cancel"_a.none(), "free"_a.none() = nb::none(),
            "Subset-minimal features whose change within a box violates the claim.")
       .def("inflate", &inflate_box, "box"_a, "point"_a, "label"_a, "order"_a, "seconds"_a, "cancel"_a.none(),
            "most_work"_a.none(), "The widest box around one that keeps the label, as far as the work allows.");

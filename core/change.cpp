@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "clauses.hpp"
+#include "sweep.hpp"
 
 namespace treeproof {
 namespace {
 
-// Whether sums of scores alone, outside the rounding band, show that a point violates the claim.
+using Flags = std::vector<std::uint8_t>;  // per feature
+
+// Whether sums of scores alone, outside a rounding band, show that a point violates the claim.
 bool violates_surely(const Forest& forest, Claim claim, const std::vector<Cell>& point) {
-  if (forest.band == 0) return claim.violated_by(forest.label(point));
   if (claim.kind != ClaimKind::stays) return false;
   const std::vector<std::int64_t> sums = forest.total_scores(point);
   for (int k = 0; k < forest.n_classes; ++k)
@@ -43,17 +45,50 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
     }
     return outcome.status;
   };
+  int steps = 0;
+  bool stopped = false;
+  const Poll must_give_up = [&] { return (stopped = must_stop()) || (thrift.effort > 0 && ++steps > thrift.effort); };
+  // Whether the features that are not worth a question refute the claim without the others: then these are put back.
+  const auto refute_alone = [&] {
+    Flags alone = start;
+    for (int f = 0; f < forest.n_features; ++f) alone[f] = start[f] && thrift.unasked[f];
+    if (alone == start || alone == Flags(alone.size(), 0)) return false;
+    const Box whole = box;
+    for (int f = 0; f < forest.n_features; ++f)
+      if (!alone[f]) box.fix(forest, f, point[f]);
+    if (ask(must_give_up) == Status::refuted) {
+      result.freed = std::move(alone);
+      return true;
+    }
+    box = whole;
+    return false;
+  };
   if (witness.empty()) {
-    const Status status = ask(must_stop);
-    result.finished = status != Status::stopped;
-    if (status != Status::refuted) return result;
+    if (!thrift.hint.empty()) searcher.suggest(thrift.hint);
+    if (!refute_alone()) {
+      const Status status = ask(must_stop);
+      result.finished = status != Status::stopped;
+      if (status != Status::refuted) return result;
+    }
   } else {
     result.label = forest.label(witness);
   }
 
   // Whether the witness with a feature put back is one too. Sums closer than rounding would go unnoticed.
+  Sweep sweep(forest, claim);
   const auto does_without = [&](std::int32_t f) {
     if (result.witness[f] == point[f]) return true;
+    if (forest.band == 0) {
+      if (sweep.point() != result.witness) sweep.start(result.witness);
+      sweep.move(f, point[f]);
+      if (!sweep.violates()) {
+        sweep.move_back();
+        return false;
+      }
+      result.witness[f] = point[f];
+      result.label = sweep.label();
+      return true;
+    }
     const Cell now = std::exchange(result.witness[f], point[f]);
     if (violates_surely(forest, claim, result.witness) && keeps_clauses(forest, result.witness)) {
       result.label = forest.label(result.witness);
@@ -63,9 +98,6 @@ Change change_features(Searcher& searcher, const Forest& forest, const std::vect
     return false;
   };
 
-  int steps = 0;
-  bool stopped = false;
-  const Poll must_give_up = [&] { return (stopped = must_stop()) || (thrift.effort > 0 && ++steps > thrift.effort); };
   for (const std::int32_t f : order) {
     if (!result.freed[f]) continue;
     box.fix(forest, f, point[f]);

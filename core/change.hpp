@@ -4,7 +4,8 @@
 // feature it was found for, which stays free.)
 //
 // Where the set need not be minimal, features that are not worth a question are put back only where the last witness
-// does without, and a question about the others may be given up.
+// does without, and a question about the others may be given up. All of these are put back at once first: more often
+// than not there is a witness that does without.
 #pragma once
 
 #include <vector>
@@ -26,6 +27,7 @@ struct Change {
 struct Thrift {
   std::vector<std::uint8_t> unasked;  // per feature: not worth a question
   int effort = 0;  // steps of the bound after which any other question is given up; 0: never
+  std::vector<Cell> hint = {};  // near which a witness may be, for example one of a similar question; empty: none
 };
 
 // `start` has the features that are free at first. `witness` violates the claim within them; if it is empty, it is

@@ -154,7 +154,16 @@ HittingSets::Fate HittingSets::expand(Frame& frame) {
 // repeated, since something changed.
 bool HittingSets::narrow(Frame& frame, bool& again) {
   again = false;
-  if (frame.n_chosen > most_) return false;
+  const int left = most_ - frame.n_chosen;
+  if (left < 0) return false;
+  if (frame.open.empty()) return true;
+  if (left == 0) return false;
+  if (left == 1) {  // most nodes are such: it must lie in every open set
+    Bits common = frame.allowed;
+    for (const std::int32_t s : frame.open)
+      for (std::size_t w = 0; w < n_words_; ++w) common[w] &= set(s)[w];
+    if (std::all_of(common.begin(), common.end(), [](Word word) { return word == 0; })) return false;
+  }
   size_.clear();
   rest_.clear();
   Bits forced(n_words_, 0);
@@ -179,9 +188,6 @@ bool HittingSets::narrow(Frame& frame, bool& again) {
     std::erase_if(frame.open, [&](std::int32_t s) { return meets(set(s), forced.data(), n_words_); });
     return frame.n_chosen <= most_;
   }
-  const int left = most_ - frame.n_chosen;
-  if (frame.open.empty()) return true;
-  if (left == 0) return false;
 
   // Sets with fewer features first; of as many, those that were added first.
   begin_.assign(n_features_ + 2, 0);

@@ -30,6 +30,7 @@ constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that a
 // best cells. They end after some steps without improvement.
 constexpr int kEarlierWitnessAt = 2;
 constexpr int kEarlierWitnessPatience = 3;
+constexpr int kSuggestionPatience = 8;  // from a point that was suggested, at once
 constexpr int kLocalInterval = 15;
 constexpr int kLocalPatience = 10;
 // Below it, in all of the query's box from the best cells of the box at hand: after so many boxes, and then whenever a
@@ -109,7 +110,7 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
 // The last witness moved into the box, with the best cell of the only feature that became free since then: true if it
 // is one of this query, too.
 bool Searcher::moves_witness(const Box& box) {
-  if (last_witness_.empty() || last_winner_ == claim_.label) return false;
+  if (last_witness_.empty() || last_winner_ < 0 || last_winner_ == claim_.label) return false;
   int freed = -1;
   for (int f = 0; f < forest_.n_features; ++f) {
     if (box.low[f] >= last_box_.low[f] && box.high[f] <= last_box_.high[f]) continue;
@@ -304,6 +305,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
   double scale = kFirstStep;
   int waited = 0;
+  const bool suggested = last_winner_ < 0;
   bool narrowed = recorder_ != nullptr;  // a proof has one band
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
@@ -341,8 +343,9 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
         return false;
       }
     }
-    if (depth == 0 && i == kEarlierWitnessAt && !last_witness_.empty() &&
-        finds_witness(level.residual, box, nearest_in(box, last_witness_), target, kEarlierWitnessPatience)) {
+    if (depth == 0 && i == (suggested ? 0 : kEarlierWitnessAt) && !last_witness_.empty() &&
+        finds_witness(level.residual, box, nearest_in(box, last_witness_), target,
+                      suggested ? kSuggestionPatience : kEarlierWitnessPatience)) {
       lagrangian.save(prices(pair));
       return false;
     }
@@ -484,6 +487,11 @@ void Searcher::forget() {
   trail_.forget();
   local_.forget();
   groves_.forget();
+}
+
+void Searcher::suggest(const std::vector<Cell>& point) {
+  last_witness_ = point;
+  last_winner_ = -1;  // the last box is not one in which it was found
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {

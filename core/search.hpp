@@ -31,6 +31,9 @@ class Searcher {
   Outcome decide(const Box& box, Claim claim, const std::vector<Cell>& home, const Poll& must_stop,
                  Recorder* recorder = nullptr);
 
+  // Look near this point for a witness of the next query, before anything else is tried.
+  void suggest(const std::vector<Cell>& point);
+
   // What the query at hand, or the last one, has taken so far; see Outcome.
   std::uint64_t work() const { return outcome_.work; }
 
@@ -75,7 +78,7 @@ class Searcher {
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<Cell> last_witness_;  // empty: none yet
-  int last_winner_ = -1;  // its label
+  int last_winner_ = -1;  // its label; -1 if it was suggested
   Trail trail_;
   Box last_box_;  // of the last query
   std::vector<std::int64_t> most_;  // per tree and class: see possible_rivals

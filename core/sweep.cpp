@@ -97,9 +97,9 @@ void Sweep::set(std::size_t t, Walk walk) {
   asked_[t] = walk.asked;
 }
 
-bool Sweep::fails(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const {
-  if (votes.empty()) return claim_.violated_by(forest_.label_of_leaves(leaves));
-  return claim_.violated_by(static_cast<int>(std::max_element(votes.begin(), votes.end()) - votes.begin()));
+int Sweep::label_of(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const {
+  if (votes.empty()) return forest_.label_of_leaves(leaves);
+  return static_cast<int>(std::max_element(votes.begin(), votes.end()) - votes.begin());
 }
 
 }  // namespace treeproof

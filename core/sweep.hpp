@@ -21,6 +21,7 @@ class Sweep {
   void move_back();  // take the last move back; once
 
   const std::vector<Cell>& point() const { return point_; }
+  int label() const { return label_of(leaves_, votes_); }
 
   // Whether the point is a witness against the claim, one that keeps all clauses.
   bool violates() const;
@@ -42,7 +43,10 @@ class Sweep {
   static Word bit(int f) { return Word{1} << (f % 64); }
   Walk walk(std::int32_t node) const;
   void set(std::size_t t, Walk walk);
-  bool fails(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const;
+  int label_of(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const;
+  bool fails(const std::vector<std::int32_t>& leaves, const std::vector<std::int64_t>& votes) const {
+    return claim_.violated_by(label_of(leaves, votes));
+  }
 
   const Forest& forest_;
   const Claim claim_;

@@ -57,6 +57,7 @@ void check_change(Random& random, const Case& c, Searcher& reused) {
 
   Thrift thrift{Flags(point.size(), 0), random.between(0, 2)};
   for (std::uint8_t& flag : thrift.unasked) flag = random.chance(40);
+  if (random.chance(50)) thrift.hint = random.chance(50) ? found.witness : random_point(random, c.full());
   const Change loose = change_features(fresh, c.forest, point, claim, box, order, start, {}, thrift, never_stop);
   CHECK(loose.finished && !loose.witness.empty(), "giving questions up is no stop");
   check_witness(loose);

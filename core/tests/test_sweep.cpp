@@ -21,6 +21,7 @@ void check_sweep(Random& random, const Case& c) {
     const Cell before = std::exchange(point[f], random.pick(c.full()[f]));
     sweep.move(f, point[f]);
     CHECK(sweep.point() == point && sweep.violates() == is_witness(point), "a moved point has the label of its place");
+    CHECK(sweep.label() == forest.label(point), "and says it");
     if (random.chance(40)) {
       point[f] = before;
       sweep.move_back();

@@ -128,6 +128,7 @@ class Forest:
         witness: list[int],
         unasked: list[int],
         effort: int,
+        hint: list[int],
         seconds: float,
         cancel: Cancel | None,
         free: _Box | None = None,

@@ -279,6 +279,7 @@ class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
             [] if witness is None else list(witness.witness),
             [int(f in thrift.unasked) for f in range(self._forest.n_features)],
             thrift.effort,
+            list(thrift.hint),
             seconds_left(deadline),
             cancel,
             None if free is None else self._free_box(free),

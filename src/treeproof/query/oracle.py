@@ -291,11 +291,13 @@ class Thrift:
     """Questions that need no answer, where a set of features need not be minimal.
 
     A feature is kept in the set if it is `unasked`, or if the question whether it can go takes more than `effort` steps
-    (0: however many it takes), unless a witness at hand does without it.
+    (0: however many it takes), unless a witness at hand does without it. A witness may be near the `hint`: that of a
+    similar question, for example.
     """
 
     unasked: frozenset[int] = frozenset()
     effort: int = 0
+    hint: Cells = ()
 
 
 class Alters(ABC):

@@ -165,15 +165,18 @@ def _thinned(cache: Cache, change: Change) -> Change:
     return Change(cache.differences(witness), witness, "sound")
 
 
-def change_beside(cache: Cache, order: Sequence[int], kept: frozenset[int], unasked: frozenset[int]) -> Change | None:
+def change_beside(
+    cache: Cache, order: Sequence[int], kept: frozenset[int], unasked: frozenset[int], hint: Cells = ()
+) -> Change | None:
     """Return features other than the kept ones that refute the claim when freed, or None if the kept ones suffice.
 
     They are few, but perhaps not minimal, and depend on the oracle: those of `unasked` go only where a witness at hand
-    does without, and so do others where the question takes long. Raises TimeoutError when the deadline comes first. The
+    does without, and so do others where the question takes long. A witness is looked for near the `hint` first. Raises
+    TimeoutError when the deadline comes first. The
     caller has its witness `checked`.
     """
     if _alters_as_a_whole(cache):
-        found = _alteration(cache, order, cache.features - kept, None, Thrift(unasked, _EFFORT))
+        found = _alteration(cache, order, cache.features - kept, None, Thrift(unasked, _EFFORT, hint))
         if not found.finished:
             raise TimeoutError
         return None if found.witness is None else Change(found.features, found.witness, "sound")
