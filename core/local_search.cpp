@@ -36,8 +36,8 @@ void LocalSearch::start(const Residual& residual, const Box& box, const std::vec
 void LocalSearch::value_all_changes() {
   const Residual& r = *residual_;
   std::fill(gain_.begin(), gain_.end(), 0);
-  // Of the leaves that the point does not reach, each is reached by changes of one feature at most, which has two places;
-  // missing values have one for each feature.
+  // Of the leaves that the point does not reach, each is reached by changes of one feature at most, which has two
+  // places; missing values have one for each feature.
   shares_.resize(std::max(shares_.size(), 3 * r.nodes.size()));
   shares_of_.resize(r.roots.size());
   trees_.resize(r.nodes.size());

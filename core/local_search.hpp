@@ -1,8 +1,8 @@
 // Tabu search for a witness on a residual forest: from a point, the best change of one feature at a time, also when it
 // does not improve, without going back at once. One pass over the trees' paths values every change of every ordered and
-// every gapped feature; what each tree adds to these values is kept, so that a step looks again only at trees that split
-// between the cells that it left and took. It finds most counterexamples that exist; when it finds none, that proves
-// nothing.
+// every gapped feature; what each tree adds to these values is kept, so that a step looks again only at trees that
+// split between the cells that it left and took. It finds most counterexamples that exist; when it finds none, that
+// proves nothing.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +71,8 @@ class LocalSearch {
   std::vector<std::int32_t> position_;  // per ordered feature: the splits before it lie below the cell
   std::vector<std::int32_t> low_, high_;  // per feature: positions that stay on the current path
   std::vector<std::uint8_t> missing_stays_;  // per gapped feature: missing values stay on the current path
-  // Per position of every ordered feature: differences of gains; then, per feature, if it is gapped: what missing values
-  // add.
+  // Per position of every ordered feature: differences of gains; then, per feature, if it is gapped: what missing
+  // values add.
   std::vector<std::int64_t> gain_;
   std::size_t missing_begin_ = 0;  // where the latter begin
   std::vector<std::int32_t> trees_begin_, trees_;  // per slot: the trees of its nodes; one begin more
