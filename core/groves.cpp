@@ -56,13 +56,19 @@ void Groves::form(const Residual& residual) {
   for (Grove& grove : groves_) {
     std::erase_if(grove.members,
                   [&](std::int32_t tree) { return place_of_[tree] == kAlone || !trees_[place_of_[tree]].ordered; });
+    std::vector<std::int32_t> members = std::move(grove.members);
     for (;;) {
-      grove.leaves = grove.members.empty() ? 0 : count(grove, kAlone, kMostKept);
-      if (grove.leaves <= kMostKept) break;
-      grove.members.resize(grove.members.size() / 2);
+      start(grove);
+      const bool fits = std::all_of(members.begin(), members.end(), [&](std::int32_t tree) {
+        const Tree& next = trees_[place_of_[tree]];
+        if (count(grove, next, kMostKept) > kMostKept) return false;
+        add(grove, next);
+        return true;
+      });
+      if (fits) break;
+      members.resize(members.size() / 2);
     }
-    grove.features = 0;
-    for (const std::int32_t tree : grove.members) grove.features |= trees_[place_of_[tree]].features;
+    grove.members = std::move(members);
   }
   std::erase_if(groves_, [](const Grove& grove) { return grove.members.empty(); });
   for (std::size_t g = 0; g < groves_.size(); ++g)
@@ -93,37 +99,74 @@ void Groves::insert(std::int32_t tree) {
       if (fresh > 0 && std::popcount(own.features & grove.features) < 2) continue;
       const std::size_t most = std::min(grove.leaves + least - 1, kMostOfGrove);
       if (most < grove.leaves) continue;
-      const std::size_t leaves = count(grove, tree, most);
+      const std::size_t leaves = count(grove, own, most);
       if (leaves > most) continue;
       least = leaves - grove.leaves;
       best = &grove;
     }
   }
   if (best == nullptr) {
-    best = &groves_.emplace_back(Grove{{}, 0, 0});
-    least = own.leaves();
+    best = &groves_.emplace_back();
+    start(*best);
   }
   of_tree_[tree] = static_cast<std::int32_t>(best - groves_.data());
   best->members.push_back(tree);
-  best->features |= own.features;
-  best->leaves += least;
+  add(*best, own);
 }
 
-// The leaves of the members, and perhaps one tree more, joined; some number above `most` if there are more than that.
-std::size_t Groves::count(const Grove& grove, std::int32_t next, std::size_t most) {
-  walked_.clear();
-  for (const std::int32_t tree : grove.members) walked_.push_back(place_of_[tree]);
-  if (next != kAlone) walked_.push_back(place_of_[next]);
-  return count_from(0, trees_[walked_[0]].root, most);
+// A grove without members has one leaf, which restricts nothing.
+void Groves::start(Grove& grove) {
+  grove.features = 0;
+  grove.leaves = 1;
+  grove.places.clear();
+  grove.ranges.clear();
 }
 
-std::size_t Groves::count_from(std::size_t member, std::int32_t at, std::size_t most) {
-  for (;;) {
-    if (at < 0) {
-      if (++member == walked_.size()) return 1;
-      at = trees_[walked_[member]].root;
-      continue;
-    }
+// Split the leaves of a grove by those of one tree more.
+void Groves::add(Grove& grove, const Tree& tree) {
+  Grove joined{{}, grove.features | tree.features, 0, grove.places, {}};
+  for (std::int32_t n = tree.first; n <= tree.root; ++n) {
+    const std::int32_t i = feature_of_[residual_->nodes[n].slot];
+    if (std::find(joined.places.begin(), joined.places.end(), i) == joined.places.end()) joined.places.push_back(i);
+  }
+  for (std::size_t leaf = 0; leaf < grove.leaves; ++leaf) {
+    enter_leaf(grove, leaf);
+    list_leaves(tree.root, joined);
+  }
+  leave(grove);
+  joined.members = std::move(grove.members);
+  grove = std::move(joined);
+}
+
+// The leaves of a grove with one tree more; some number above `most` if there are more than that.
+std::size_t Groves::count(const Grove& grove, const Tree& tree, std::size_t most) {
+  std::size_t leaves = grove.leaves;
+  for (std::size_t leaf = 0; leaf < grove.leaves && leaves <= most; ++leaf) {
+    enter_leaf(grove, leaf);
+    leaves += count_from(tree.root, most - leaves + 1) - 1;
+  }
+  leave(grove);
+  return leaves;
+}
+
+void Groves::enter_leaf(const Grove& grove, std::size_t leaf) {
+  const Range* range = grove.ranges.data() + leaf * grove.places.size();
+  for (const std::int32_t i : grove.places) {
+    below_[i] = range->below;
+    above_[i] = range->above;
+    ++range;
+  }
+}
+
+void Groves::leave(const Grove& grove) {
+  for (const std::int32_t i : grove.places) {
+    below_[i] = residual_->slot_begin[i];
+    above_[i] = residual_->slot_begin[i + 1];
+  }
+}
+
+std::size_t Groves::count_from(std::int32_t at, std::size_t most) {
+  while (at >= 0) {
     const Residual::Fork& fork = residual_->nodes[at];
     const std::int32_t i = feature_of_[fork.slot], above = above_[i], below = below_[i];
     if (fork.slot >= above || fork.slot < below) {
@@ -132,14 +175,35 @@ std::size_t Groves::count_from(std::size_t member, std::int32_t at, std::size_t 
     }
     if (most < 2) return 2;
     above_[i] = fork.slot;
-    std::size_t leaves = count_from(member, fork.left, most - 1);  // there is one to the right at least
+    std::size_t leaves = count_from(fork.left, most - 1);  // there is one to the right at least
     above_[i] = above;
     if (leaves >= most) return most + 1;
     below_[i] = fork.slot + 1;
-    leaves += count_from(member, fork.right, most - leaves);
+    leaves += count_from(fork.right, most - leaves);
     below_[i] = below;
     return leaves;
   }
+  return 1;
+}
+
+void Groves::list_leaves(std::int32_t at, Grove& grove) {
+  while (at >= 0) {
+    const Residual::Fork& fork = residual_->nodes[at];
+    const std::int32_t i = feature_of_[fork.slot], above = above_[i], below = below_[i];
+    if (fork.slot >= above || fork.slot < below) {
+      at = fork.slot >= above ? fork.left : fork.right;
+      continue;
+    }
+    above_[i] = fork.slot;
+    list_leaves(fork.left, grove);
+    above_[i] = above;
+    below_[i] = fork.slot + 1;
+    list_leaves(fork.right, grove);
+    below_[i] = below;
+    return;
+  }
+  ++grove.leaves;
+  for (const std::int32_t i : grove.places) grove.ranges.push_back({below_[i], above_[i]});
 }
 
 void Groves::join(const Residual& residual, Residual& out) {

@@ -39,16 +39,28 @@ class Groves {
     std::size_t leaves() const { return static_cast<std::size_t>(root - first) + 2; }
   };
 
+  // Slots of one feature: who is there goes right at those before `below` and left from `above` on.
+  struct Range {
+    std::int32_t below, above;
+  };
+
   struct Grove {
     std::vector<std::int32_t> members;  // trees of the forest
     Word features;  // as those of a tree
     std::size_t leaves;
+    std::vector<std::int32_t> places;  // of the features that its leaves restrict
+    std::vector<Range> ranges;  // of each of these, leaf by leaf
   };
 
   void enter(const Residual& residual);
   void insert(std::int32_t tree);
-  std::size_t count(const Grove& grove, std::int32_t next, std::size_t most);
-  std::size_t count_from(std::size_t member, std::int32_t at, std::size_t most);
+  void start(Grove& grove);
+  void add(Grove& grove, const Tree& tree);
+  std::size_t count(const Grove& grove, const Tree& tree, std::size_t most);
+  std::size_t count_from(std::int32_t at, std::size_t most);
+  void list_leaves(std::int32_t at, Grove& grove);
+  void enter_leaf(const Grove& grove, std::size_t leaf);
+  void leave(const Grove& grove);
   void grow(const std::vector<std::int32_t>& members, Residual& out);
   std::int32_t grow_from(std::size_t member, std::int32_t at, std::int64_t sum, bool inexact, Residual& out);
   void number_gates(const std::vector<std::int32_t>& members, std::int32_t first, Residual& out);
@@ -63,7 +75,7 @@ class Groves {
   const Residual* residual_ = nullptr;
   std::vector<Tree> trees_;
   std::vector<std::int32_t> feature_of_;  // per slot: the place of its feature
-  std::vector<std::int32_t> above_, below_;  // per such place: who is here goes left from that slot on, right before it
+  std::vector<std::int32_t> above_, below_;  // per such place: the slots that are open here, as those of a Range
   std::vector<std::int32_t> walked_;  // the members at hand
   std::vector<Word> marked_;  // slots that occur
   std::vector<std::int32_t> place_;  // per such slot: its gate

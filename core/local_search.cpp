@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace treeproof {
 
 // A cell of an ordered feature matters only by its position p among the feature's slots [begin, end]: it goes left at
 // slot s iff p <= s. The gains of feature i's positions lie at gain_[p + i], one place for each position. So it is with
-// the numbers of a gapped feature, except that a position may have no number; its missing values have no position.
+// the numbers of a gapped feature, except that a position may have no number; its missing values have no position, and
+// what they add lies behind all of these.
 
 void LocalSearch::start(const Residual& residual, const Box& box, const std::vector<Cell>& point) {
   residual_ = &residual;
@@ -20,13 +22,53 @@ void LocalSearch::start(const Residual& residual, const Box& box, const std::vec
   low_.resize(n_features);
   high_.resize(n_features);
   missing_stays_.resize(n_features);
-  missing_gain_.resize(n_features);
   tabu_until_.assign(n_features, 0);
-  gain_.resize(residual.slot_node.size() + n_features + 1);
+  missing_begin_ = residual.slot_node.size() + n_features + 1;
+  gain_.resize(missing_begin_ + n_features);
   for (std::size_t i = 0; i < n_features; ++i) {
     for (std::int32_t s = residual.slot_begin[i]; s < residual.slot_begin[i + 1]; ++s)
       feature_of_slot_[s] = static_cast<std::int32_t>(i);
     set_cell(i, point[residual.features[i]]);
+  }
+}
+
+// Value the changes of all trees, and list the trees that make each split.
+void LocalSearch::value_all_changes() {
+  const Residual& r = *residual_;
+  std::fill(gain_.begin(), gain_.end(), 0);
+  // Of the leaves that the point does not reach, each is reached by changes of one feature at most, which has two
+  // places; missing values have one for each feature.
+  shares_.resize(std::max(shares_.size(), 3 * r.nodes.size()));
+  shares_of_.resize(r.roots.size());
+  trees_.resize(r.nodes.size());
+  trees_begin_.assign(r.slot_node.size() + 2, 0);  // until the trees are listed, that of a slot is two places behind
+  for (const Residual::Fork& fork : r.nodes) ++trees_begin_[fork.slot + 2];
+  std::partial_sum(trees_begin_.begin(), trees_begin_.end(), trees_begin_.begin());
+  std::size_t first = 0;
+  for (std::size_t t = 0; t < r.roots.size(); ++t) {
+    shares_of_[t].begin = 3 * first;
+    for (const auto last = static_cast<std::size_t>(r.roots[t]); first <= last; ++first)
+      trees_[trees_begin_[r.nodes[first].slot + 1]++] = static_cast<std::int32_t>(t);
+    value_changes(t);
+  }
+}
+
+// Change a feature; value the changes of those trees again to which that matters.
+void LocalSearch::go(std::size_t i, Cell cell) {
+  const Residual& r = *residual_;
+  const std::int32_t begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+  const bool has_gaps = forest_.gapped[r.features[i]];  // then it matters, too, whether there is a number to be changed
+  was_left_.assign(slot_left_.begin() + begin, slot_left_.begin() + end);
+  set_cell(i, cell);
+  ++now_;
+  for (std::int32_t s = begin; s < end; ++s) {
+    if (was_left_[s - begin] == slot_left_[s] && !has_gaps) continue;
+    for (std::int32_t k = trees_begin_[s]; k < trees_begin_[s + 1]; ++k) {
+      Shares& shares = shares_of_[trees_[k]];
+      if (shares.when == now_) continue;  // it has several such splits
+      for (std::size_t n = shares.begin; n < shares.end; ++n) gain_[shares_[n].place] -= shares_[n].change;
+      value_changes(static_cast<std::size_t>(trees_[k]));
+    }
   }
 }
 
@@ -57,56 +99,63 @@ std::int64_t LocalSearch::value_here() const {
   return sum;
 }
 
-// Fill gain_ with the differences (in the sense of a prefix sum) of what each position of each ordered or gapped
-// feature adds, and missing_gain_.
-void LocalSearch::value_changes() {
+// Add to gain_ the differences (in the sense of a prefix sum) of what each position of each ordered or gapped feature
+// adds in a tree, and what missing values add.
+void LocalSearch::value_changes(std::size_t tree) {
   const Residual& r = *residual_;
-  std::fill(gain_.begin(), gain_.end(), 0);
-  std::fill(missing_gain_.begin(), missing_gain_.end(), 0);
-  for (const std::int32_t root : r.roots) {
-    std::int32_t at = root;
-    while (at >= 0) {  // positions that still follow the path: all, at the root
-      const std::int32_t i = feature_of_slot_[r.nodes[at].slot];
-      low_[i] = r.slot_begin[i];
-      high_[i] = r.slot_begin[i + 1];
-      missing_stays_[i] = forest_.gapped[r.features[i]] && position_[i] >= 0;
-      at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
+  Shares& shares = shares_of_[tree];
+  shares.end = shares.begin;
+  shares.when = now_;
+  const std::int32_t root = r.roots[tree];
+  std::int32_t at = root;
+  while (at >= 0) {  // positions that still follow the path: all, at the root
+    const std::int32_t i = feature_of_slot_[r.nodes[at].slot];
+    low_[i] = r.slot_begin[i];
+    high_[i] = r.slot_begin[i + 1];
+    missing_stays_[i] = forest_.gapped[r.features[i]] && position_[i] >= 0;
+    at = slot_left_[r.nodes[at].slot] ? r.nodes[at].left : r.nodes[at].right;
+  }
+  const std::int64_t base = r.constants[~at];
+  for (at = root; at >= 0;) {
+    const Residual::Fork& fork = r.nodes[at];
+    const std::int32_t s = fork.slot;
+    const auto i = static_cast<std::size_t>(feature_of_slot_[s]);
+    if (missing_stays_[i] && Forest::missing_left(r.slot_cut[s]) != static_cast<bool>(slot_left_[s])) {
+      add(shares, missing_begin_ + i, value_if_missing(at, i) - base);
+      missing_stays_[i] = 0;
     }
-    const std::int64_t base = r.constants[~at];
-    for (at = root; at >= 0;) {
-      const Residual::Fork& fork = r.nodes[at];
-      const std::int32_t s = fork.slot;
-      const auto i = static_cast<std::size_t>(feature_of_slot_[s]);
-      if (missing_stays_[i] && Forest::missing_left(r.slot_cut[s]) != static_cast<bool>(slot_left_[s])) {
-        missing_gain_[i] += value_if_missing(at, i) - base;
-        missing_stays_[i] = 0;
+    const bool has_order = forest_.ordered[r.features[i]] || forest_.gapped[r.features[i]];
+    if (slot_left_[s]) {
+      if (has_order) {
+        deviate(shares, fork.right, i, std::max(low_[i], s + 1), high_[i], base);
+        high_[i] = std::min(high_[i], s);
       }
-      const bool has_order = forest_.ordered[r.features[i]] || forest_.gapped[r.features[i]];
-      if (slot_left_[s]) {
-        if (has_order) {
-          deviate(fork.right, i, std::max(low_[i], s + 1), high_[i], base);
-          high_[i] = std::min(high_[i], s);
-        }
-        at = fork.left;
-      } else {
-        if (has_order) {
-          deviate(fork.left, i, low_[i], std::min(high_[i], s), base);
-          low_[i] = std::max(low_[i], s + 1);
-        }
-        at = fork.right;
+      at = fork.left;
+    } else {
+      if (has_order) {
+        deviate(shares, fork.left, i, low_[i], std::min(high_[i], s), base);
+        low_[i] = std::max(low_[i], s + 1);
       }
+      at = fork.right;
     }
   }
 }
 
+void LocalSearch::add(Shares& shares, std::size_t place, std::int64_t change) {
+  gain_[place] += change;
+  shares_[shares.end++] = {place, change};
+}
+
 // Positions low..high of feature i reach the value index `at`, all else as it is.
-void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high, std::int64_t base) {
+void LocalSearch::deviate(Shares& shares, std::int32_t at, std::size_t i, std::int32_t low, std::int32_t high,
+                          std::int64_t base) {
   const Residual& r = *residual_;
   while (low <= high) {
     if (at < 0) {
       const std::int64_t change = r.constants[~at] - base;
-      gain_[low + i] += change;
-      if (high < r.slot_begin[i + 1]) gain_[high + i + 1] -= change;  // else it would be the next feature's place
+      add(shares, static_cast<std::size_t>(low) + i, change);
+      // Behind its last position is the next feature's place.
+      if (high < r.slot_begin[i + 1]) add(shares, static_cast<std::size_t>(high) + i + 1, -change);
       return;
     }
     const Residual::Fork& fork = r.nodes[at];
@@ -115,7 +164,7 @@ void LocalSearch::deviate(std::int32_t at, std::size_t i, std::int32_t low, std:
       at = slot_left_[s] ? fork.left : fork.right;
       continue;
     }
-    deviate(fork.left, i, low, std::min(high, s), base);
+    deviate(shares, fork.left, i, low, std::min(high, s), base);
     low = std::max(low, s + 1);
     at = fork.right;
   }
@@ -138,7 +187,7 @@ std::int64_t LocalSearch::run(std::int64_t target, int patience, const Poll& mus
   std::int64_t value = value_here(), best = value;
   stopped_ = false;
   for (int step = 1, waited = 0; value < target && waited < patience && !(stopped_ = must_stop()); ++step, ++waited) {
-    value_changes();
+    if (step == 1) value_all_changes();
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
     std::size_t best_feature = 0;
     Cell best_cell = 0;
@@ -170,7 +219,7 @@ std::int64_t LocalSearch::run(std::int64_t target, int patience, const Poll& mus
           const Residual::Stretch cells = r.stretch(*box_, i, p);
           if (!cells.empty()) offer(gain, i, cells.first);
         }
-        if (box_->missing[f] && position_[i] >= 0) offer(missing_gain_[i], i, forest_.missing_cell(f));
+        if (box_->missing[f] && position_[i] >= 0) offer(gain_[missing_begin_ + i], i, forest_.missing_cell(f));
         continue;
       }
       const Cell now = cell_[i];
@@ -185,7 +234,7 @@ std::int64_t LocalSearch::run(std::int64_t target, int patience, const Poll& mus
       set_cell(i, now);
     }
     if (ties == 0) break;  // every change is tabu
-    set_cell(best_feature, best_cell);
+    go(best_feature, best_cell);
     tabu_until_[best_feature] = step + 3 + static_cast<int>(random() % 4);
     value += most;
     if (value > best) {
