@@ -12,15 +12,15 @@ from typing import Any
 
 def without_destructor(native: Any) -> Any:
     """Return a solver or a counter of PySAT that frees its memory in `delete` alone, to be called by `free`."""
-    native.__class__ = _without_destructor(type(native))
-    inner = getattr(native, "solver", None)  # what a solver of any kind wraps
-    if inner is not None:
-        inner.__class__ = _without_destructor(type(inner))
+    for part in (native, getattr(native, "solver", None)):  # a solver wraps one of its kind
+        if part is not None:
+            kind: Any = type(part)
+            part.__class__ = _without_destructor(kind)
     return native
 
 
 @cache
-def _without_destructor(kind: type) -> type:
+def _without_destructor(kind: Any) -> Any:
     return type(kind.__name__, (kind,), {"__del__": lambda self: None})
 
 
