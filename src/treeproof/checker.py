@@ -2356,9 +2356,9 @@ def main() -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         row = None if args.row is None else json.loads(args.row)
-        model = read_model(args.model, args.budget)
+        certificate, model = read(args.certificate, args.budget), read_model(args.model, args.budget)
         other = None if args.other is None else read_model(args.other, args.budget)
-        sys.stdout.write(f"{check(read(args.certificate, args.budget), model, row, args.budget, other)}\n")
+        sys.stdout.write(f"{check(certificate, model, row, args.budget, other)}\n")
     except (OSError, ValueError, ModelError) as error:
         sys.stderr.write(f"Cannot be read: {error}\n")
         return 2
