@@ -198,8 +198,8 @@ def _on_dask(
 ) -> Generator[tuple[Ends, tuple[float, Result]], None, None]:
     """Yield chunks as `_outputs` does, as tasks of Dask's own.
 
-    joblib would scatter what is common, and wait for ever if the worker that has it is killed at the wrong moment. What
-    a task has made is made again.
+    joblib would scatter what is common, and may wait for ever if the worker that has it is killed at the wrong moment.
+    What a task has made is made again.
     """
     from distributed import wait
 
