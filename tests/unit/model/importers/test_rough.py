@@ -119,3 +119,13 @@ def test_steps_that_make_frames_stay_as_they_are():
     columns = ColumnTransformer([("a", FunctionTransformer(np.log1p), [0])], remainder=StandardScaler())
     steps = make_pipeline(columns).set_output(transform="pandas").fit(pd.DataFrame(X))
     assert only_for(steps, [0]) is steps
+
+
+def test_parts_without_columns_are_no_trouble():
+    columns = ColumnTransformer(
+        [("n", StandardScaler(), []), ("l", FunctionTransformer(np.log1p), [0])], remainder="passthrough"
+    )
+    steps = make_pipeline(columns).fit(X)
+    part = only_for(steps, [0]).transform(X)
+    assert np.array_equal(part[:, 0], steps.transform(X)[:, 0])
+    assert not part[:, 1:].any()
