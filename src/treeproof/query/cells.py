@@ -94,7 +94,8 @@ class CellForest:
     @cached_property
     def full(self) -> tuple[Domain, ...]:
         """The whole domain of each feature."""
-        return tuple(self.only(f, range(n)) for f, n in enumerate(self.n_cells))
+        cells = map(range, self.n_cells)
+        return tuple(each if order else frozenset(each) for each, order in zip(cells, self.ordered, strict=True))
 
     @cached_property
     def tested(self) -> list[int]:

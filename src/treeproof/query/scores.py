@@ -103,6 +103,15 @@ def rounding_error(forest: Forest) -> Fraction:
     >>> rounding_error(forest), rounding_error(forest.with_vote("mean"))
     (Fraction(0, 1), Fraction(0, 1))
     """
+    if forest not in _ERRORS:
+        _ERRORS[forest] = _rounding_error(forest)
+    return _ERRORS[forest]
+
+
+_ERRORS: WeakKeyDictionary[Forest, Fraction] = WeakKeyDictionary()
+
+
+def _rounding_error(forest: Forest) -> Fraction:
     if exact_leaves(forest)[forest.feature == LEAF].all():
         return Fraction(0)
     most = largest_sum(forest)

@@ -29,6 +29,7 @@ Integers = npt.NDArray[np.int64]
 
 # Sums stay below 2 to the power of this, and so do differences of two and their bounds in 64 bits.
 LARGEST = 58
+_PART = 10_000  # so many numbers are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +216,11 @@ def as_integers(values: FloatArray, roots: IntArray) -> tuple[Integers, Fraction
         exponent = LARGEST - (largest.numerator // largest.denominator).bit_length()
         while largest * Fraction(2) ** (exponent + 1) <= 2**LARGEST:
             exponent += 1
-    exponent = min(exponent, _binary_places(values))
+    places = 0
+    for part in np.split(values, range(_PART, len(values), _PART)):  # often the first one has too many
+        if places < exponent:
+            places = max(places, _binary_places(part))
+    exponent = min(exponent, places)
     return np.floor(np.ldexp(values, exponent)).astype(np.int64), Fraction(2) ** -exponent
 
 

@@ -134,25 +134,25 @@ def find_extremes(context: Context, of: Any, where: Any, link: Link | None, time
     """Return the ends of the score over the inputs of `where`."""
     part = everywhere(context, where, timeout)
     score = score_for(context, of)
-    found = {}
+    found, ends = {}, {}
     for side, sign in (("highest", 1), ("lowest", -1)):
         forest = sum_forest(context.cells, sign * score.numbers[:, None])
         # The first side may not use up the time of the second.
         limit = part.deadline if side == "lowest" else sooner(part.deadline)
-        found[side] = largest(forest, part.domains, part.near, limit)
-    for end in found.values():
+        end = found[side] = largest(forest, part.domains, part.near, limit)
         if end.bound is None:
             raise InputError(f"No input satisfies the conditions{part.under} together with the constraints.")
         if end.point is None:
             raise UnsupportedQueryError("Timed out before an input was found; allow more time.")
+        ends[side] = _end(part, score, end, sign, link)
     exact = all(end.exact for end in found.values())
     clauses = frozenset().union(*(end.clauses for end in found.values()))
     name = named(score) if link is None else "prediction"
     return Extremes(
         name,
         score.label,
-        _end(part, score, found["lowest"], -1, link),
-        _end(part, score, found["highest"], 1, link),
+        ends["lowest"],
+        ends["highest"],
         part.conditions,
         "exact" if exact else "bounds",
         context.constraints(clauses),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,6 +74,11 @@ class Feature(Protocol):
 
     def satisfying(self, condition: ParsedCondition) -> frozenset[int]:
         """Return the cells in which a condition is true; it is false in all others, as cells are cut at its bounds."""
+
+
+def _own_floats(numbers: FloatArray) -> Sequence[float]:
+    """Return numbers as Python's own floats, each made when it is asked for: there may be very many."""
+    return array("d", numbers.astype(np.float64, copy=False).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +164,14 @@ class NumericFeature:
         return float(self.lows[0])
 
     @cached_property
-    def ends(self) -> list[float]:
+    def ends(self) -> Sequence[float]:
         """The largest number of each cell of numbers: `highs`, as Python's own floats."""
-        return self.highs.tolist()
+        return _own_floats(self.highs)
 
     @cached_property
-    def starts(self) -> list[float]:
+    def starts(self) -> Sequence[float]:
         """The smallest number of each cell of numbers: `lows`, as Python's own floats."""
-        return self.lows.tolist()
+        return _own_floats(self.lows)
 
     def text(self, value: float) -> str:
         """Return a value as readable text."""

@@ -144,16 +144,16 @@ class Space:
         return np.ascontiguousarray(table.T)
 
     @cached_property
-    def _whole(self) -> list[list[float]] | None:
+    def _whole(self) -> list[Sequence[float]] | None:
         """The upper ends of all cells, if every feature is one column and may have every finite number."""
-        ends = []
+        ends: list[Sequence[float]] = []
         for j, feature in enumerate(self.features):
             if not isinstance(feature, NumericFeature) or feature.column != j or feature.kind != "real":
                 return None
             limit, n = feature.floats.largest, len(feature.highs)
             if feature.lows[0] != -limit or feature.highs[-1] != limit or feature.cell_of(n - 1) != n - 1:
                 return None
-            ends.append(feature.highs.tolist())
+            ends.append(feature.ends)
         return ends if len(ends) == self.forest.n_columns else None
 
     @cached_property

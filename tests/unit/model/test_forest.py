@@ -11,6 +11,7 @@ from generators import random_forest, random_row
 from treeproof.errors import ForestFormatError, InputError
 from treeproof.model.build import build_forest, isin, leaf, split
 from treeproof.model.columns import LEAF, Column
+from treeproof.model.decision import Sums
 from treeproof.model.forest import Forest
 from treeproof.model.importers.selfcheck import boundary_rows
 
@@ -189,6 +190,21 @@ class TestPredict:
         assert leaves.shape == (3000, 4)
         for at in (0, 1999, 2047, 2048, 2999):  # so many are routed at once
             assert leaves[at].tolist() == forest.route(rows[at : at + 1])[0].tolist()
+
+    @pytest.mark.parametrize("vote", ["mean", "sum"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("largest", [1.0, 3e38])
+    def test_few_rows_get_the_sums_that_they_get_among_many_bit_for_bit(self, vote, dtype, largest):
+        rng = np.random.default_rng(3)
+        forest = random_forest(rng, n_trees=40, vote="mean")
+        values = np.where((forest.feature == LEAF)[:, None], rng.random(forest.values.shape, dtype) * largest, 0.0)
+        sums = Sums((0.5,) * forest.n_classes, dtype=dtype) if vote == "sum" else None
+        forest = dataclasses.replace(forest, values=values, vote=vote, sums=sums)
+        leaves = forest.route(boundary_rows(forest, 100))
+        many = forest.add(leaves)
+        for n in (1, 16, 17):
+            assert forest.add(leaves[:n]).tobytes() == many[:n].tobytes()
+        assert np.isfinite(many).all() == (largest == 1 or many.dtype == np.float64)
 
     def test_apply_names_the_leaf_of_each_tree(self):
         assert example().apply([[0, "r"], [0, "g"], [1, "r"]]).tolist() == [[2, 5], [3, 5], [4, 5]]
