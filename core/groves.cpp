@@ -213,6 +213,7 @@ void Groves::join(const Residual& residual, Residual& out) {
   out.offset_inexact = residual.offset_inexact;
   out.slot_node = residual.slot_node;
   out.slot_cut = residual.slot_cut;
+  out.slot_turn = residual.slot_turn;
   out.features = residual.features;
   out.slot_begin = residual.slot_begin;
   marked_.resize(std::max(marked_.size(), residual.slot_node.size() / 64 + 1));
