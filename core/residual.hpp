@@ -60,7 +60,8 @@ struct Residual {
   std::vector<std::int64_t> slot_turn;  // per slot: what absorbed trees add where a cell goes right instead of left
   std::vector<std::int32_t> features, slot_begin;  // per feature that occurs; slot_begin has one entry more
 
-  // Nodes whose feature, an ordered one, no other node splits: no tree has to agree with theirs.
+  // Nodes whose feature, an ordered one, no other node splits, nor a tree that was absorbed: no tree has to agree with
+  // theirs.
   struct Single {
     std::int32_t node, feature;  // the latter among those that occur
   };

@@ -80,8 +80,9 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   std::size_t singles = 0;
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i];
-    const auto turns = r.slot_turn.begin() + r.slot_begin[i], end = r.slot_turn.begin() + r.slot_begin[i + 1];
-    singles += c.forest.ordered[f] && std::all_of(turns, end, [](std::int64_t turn) { return turn == 0; }) &&
+    const std::int32_t slot = r.slot_begin[i];
+    const bool absorbed = r.slot_begin[i + 1] > slot + 1 || r.slot_turn[slot] != 0;
+    singles += c.forest.ordered[f] && !absorbed &&
                1 == std::count_if(r.nodes.begin(), r.nodes.end(),
                                   [&](const Residual::Fork& fork) { return c.twins[fork.origin]->feature == f; });
   }
