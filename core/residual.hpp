@@ -4,13 +4,14 @@
 // nodes are decided; subtrees whose leaves are all worth the same are one leaf; a tree without an undecided node is a
 // constant of the offset. At every point x of the box
 //
-//   offset + sum over roots of value(leaf that x reaches) >= scaled(sum[winner] - sum[loser] at x)
+//   offset + sum over roots of value(leaf that x reaches) + what absorbed trees add
+//     >= scaled(sum[winner] - sum[loser] at x)
 //
 // with equality where scaling is exact, or it reaches every target (see Scale). Everything after building it costs a
 // fraction of a pass over the forest.
 //
 // A tree that is left with splits of one ordered feature alone is a function of its cell. It may be absorbed: such
-// functions are added to one for each feature, with which no price has to make anything agree.
+// functions are added up, one sum for each feature, and no price has to make them agree.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +112,7 @@ class ResidualBuilder {
              bool absorbs = false);
 
   // What a box leaves undecided of a residual forest for a box around it. Marks in `used` the features of `restricted`
-  // that decided a split now.
+  // that decided a split now. It absorbs.
   void narrow(Residual& out, const Residual& around, const Box& box, const std::vector<std::uint8_t>& restricted,
               std::vector<std::uint8_t>& used);
 
