@@ -87,14 +87,13 @@ void Groves::form(const Residual& residual) {
 // Put a tree into the grove that grows least, or one of its own.
 void Groves::insert(std::int32_t tree) {
   const Tree& own = trees_[place_of_[tree]];
-  const bool single = std::has_single_bit(own.features);
   Grove* best = nullptr;
-  auto least = single ? kMostOfGrove : kMostGrowth * own.leaves() + 1;  // leaves more
+  std::size_t least = kMostGrowth * own.leaves() + 1;  // leaves more
   // Those first that have all its features: one that fits well ends the count of the others early.
   for (int fresh = 0; fresh <= kMostFresh; ++fresh) {
     for (Grove& grove : groves_) {
       if (least == 0) break;
-      if ((grove.features & own.features) == 0 || std::has_single_bit(grove.features) != single) continue;
+      if ((grove.features & own.features) == 0) continue;
       if (grove.members.size() >= kMostMembers || std::popcount(own.features & ~grove.features) != fresh) continue;
       if (fresh > 0 && std::popcount(own.features & grove.features) < 2) continue;
       const std::size_t most = std::min(grove.leaves + least - 1, kMostOfGrove);
@@ -213,6 +212,7 @@ void Groves::join(const Residual& residual, Residual& out) {
   out.offset_inexact = residual.offset_inexact;
   out.slot_node = residual.slot_node;
   out.slot_cut = residual.slot_cut;
+  out.slot_turn = residual.slot_turn;
   out.features = residual.features;
   out.slot_begin = residual.slot_begin;
   marked_.resize(std::max(marked_.size(), residual.slot_node.size() / 64 + 1));

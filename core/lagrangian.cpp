@@ -48,7 +48,7 @@ void Lagrangian::start(const Residual& residual, const Box& box, const Prices& p
 
 std::int64_t Lagrangian::evaluate() {
   const Residual& r = *residual_;
-  std::fill(turn_.begin(), turn_.end(), 0);
+  turn_ = r.slot_turn;
   const std::int32_t n_gates = r.n_gates(), n_nodes = r.n_nodes(), largest = largest_price_, move = move_;
   const std::int32_t *const slot = r.gate_slot.data(), *const lower_alpha = lower_alpha_.data(),
                             *const lower_beta = lower_beta_.data();
@@ -199,6 +199,7 @@ std::int64_t Lagrangian::value_of_best_cells() const {
     } while (at >= 0);
     sum += r.constants[~at];
   }
+  for (std::size_t s = 0; s < r.slot_turn.size(); ++s) sum += slot_left[s] ? 0 : r.slot_turn[s];
   return sum;
 }
 

@@ -5,7 +5,7 @@
 // feature earns alpha_g at every gate of that feature where x goes left, beta_g where it goes right. For any prices
 //
 //   bound = offset + sum over trees of max over leaves (value - payments)
-//                  + sum over features of max over cells of earnings(cell)
+//                  + sum over features of max over cells of (earnings(cell) + what absorbed trees add there)
 //
 // is at least the value at every point of the box: what a leaf pays, the cells of every point that reaches it earn, and
 // other gates only earn, which is why prices must not be negative. At best it is the bound of the linear relaxation.

@@ -36,6 +36,12 @@ void LocalSearch::start(const Residual& residual, const Box& box, const std::vec
 void LocalSearch::value_all_changes() {
   const Residual& r = *residual_;
   std::fill(gain_.begin(), gain_.end(), 0);
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
+    for (std::int32_t s = r.slot_begin[i]; s < r.slot_begin[i + 1]; ++s) {  // of absorbed trees
+      gain_[static_cast<std::size_t>(s) + i + 1] += r.slot_turn[s];
+      if (!slot_left_[s]) gain_[static_cast<std::size_t>(r.slot_begin[i]) + i] -= r.slot_turn[s];
+    }
+  }
   // Of the leaves that the point does not reach, each is reached by changes of one feature at most, which has two
   // places; missing values have one for each feature.
   shares_.resize(std::max(shares_.size(), 3 * r.nodes.size()));
@@ -60,6 +66,10 @@ void LocalSearch::go(std::size_t i, Cell cell) {
   const bool has_gaps = forest_.gapped[r.features[i]];  // then it matters, too, whether there is a number to be changed
   was_left_.assign(slot_left_.begin() + begin, slot_left_.begin() + end);
   set_cell(i, cell);
+  for (std::int32_t s = begin; s < end; ++s) {  // what absorbed trees are worth here
+    if (was_left_[s - begin] == slot_left_[s]) continue;
+    gain_[static_cast<std::size_t>(begin) + i] += slot_left_[s] ? r.slot_turn[s] : -r.slot_turn[s];
+  }
   ++now_;
   for (std::int32_t s = begin; s < end; ++s) {
     if (was_left_[s - begin] == slot_left_[s] && !has_gaps) continue;
@@ -96,6 +106,7 @@ std::int64_t LocalSearch::value_here() const {
     }
     sum += r.constants[~at];
   }
+  for (std::size_t s = 0; s < r.slot_turn.size(); ++s) sum += slot_left_[s] ? 0 : r.slot_turn[s];
   return sum;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace treeproof {
 namespace {
@@ -15,9 +16,11 @@ ResidualBuilder::ResidualBuilder(const Forest& forest, std::size_t poll_interval
   marked_.assign(forest.split_begin.back() / 64 + 1, 0);
   slot_of_.resize(forest.split_begin.back());
   node_of_.resize(forest.split_begin.back());
+  for (int f = 0; f < forest.n_features; ++f) feature_of_split_.resize(forest.split_begin[f + 1], f);
 }
 
-bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop) {
+bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop,
+                            bool absorbs) {
   out_ = &out;
   pair_ = pair;
   out.clear();
@@ -29,6 +32,7 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
   out.offset = known.offset;
   out.offset_inexact = known.offset_inexact;
   Patience patience(must_stop, poll_interval_);
+  turns_.clear();
   for (std::size_t i = 0; i < known.trees.size(); ++i) {
     const Outline::Tree& tree = outline.trees[known.trees[i]];
     if (tree.root < 0) {
@@ -39,18 +43,59 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
       continue;
     }
     if (patience.ends(tree.growth->forks.size())) return stop();
+    const std::int32_t first = out.n_nodes(), first_gate = out.n_gates(), first_constant = out.n_constants();
     const std::int32_t grown = grow(tree);
-    if (grown < 0) {
-      out.offset += out.constants[~grown];
-      out.offset_inexact = out.offset_inexact || out.inexact[~grown];
-    } else {
-      out.roots.push_back(grown);
-      out.trees.push_back(known.trees[i]);
+    if (grown < 0 || (absorbs && may_absorb(first, feature_of_split_))) {
+      settle(grown, first, first_constant);
+      out.gate_slot.resize(static_cast<std::size_t>(first_gate));
+      out.gate_origin.resize(static_cast<std::size_t>(first_gate));
+      continue;
     }
+    out.most_gates = std::max(out.most_gates, out.n_gates() - first_gate);
+    out.roots.push_back(grown);
+    out.trees.push_back(known.trees[i]);
   }
   if (patience.ends(out.nodes.size())) return stop();
   number_slots();
   return !patience.ends(out.nodes.size());
+}
+
+// Whether the last nodes, from `first` on, split one ordered feature, and either all of their leaves need the band or
+// none does: then a tree of them needs it wherever a cell leads, or nowhere.
+bool ResidualBuilder::may_absorb(std::int32_t first, const std::vector<std::int32_t>& feature_of) const {
+  const Residual& out = *out_;
+  const std::int32_t f = feature_of[out.nodes.back().slot];
+  if (!forest_.ordered[f]) return false;
+  bool some[] = {false, false};  // are exact, are not
+  for (std::int32_t n = out.n_nodes() - 1; n >= first; --n) {
+    if (feature_of[out.nodes[n].slot] != f) return false;
+    for (const std::int32_t child : {out.nodes[n].left, out.nodes[n].right})
+      if (child < 0) some[out.inexact[~child]] = true;
+  }
+  return !some[0] || !some[1];
+}
+
+// Take the last nodes, from `first` on, out again, with their constants: a tree that is one value, or to be absorbed.
+// What it is worth to the first cells is counted to the offset, and changes from leaf to leaf where its splits are.
+void ResidualBuilder::settle(std::int32_t root, std::int32_t first, std::int32_t first_constant) {
+  Residual& out = *out_;
+  std::int64_t before = 0;
+  std::int64_t* behind = &out.offset;
+  open_.clear();  // nodes whose left sides are being walked
+  for (std::int32_t at = root;;) {
+    for (; at >= 0; at = out.nodes[at].left) open_.push_back(at);
+    *behind += out.constants[~at] - before;
+    before = out.constants[~at];
+    out.offset_inexact = out.offset_inexact || out.inexact[~at];
+    if (open_.empty()) break;
+    turns_.push_back({out.nodes[open_.back()].slot, 0});
+    behind = &turns_.back().change;
+    at = out.nodes[open_.back()].right;
+    open_.pop_back();
+  }
+  out.nodes.resize(static_cast<std::size_t>(first));
+  out.constants.resize(static_cast<std::size_t>(first_constant));
+  out.inexact.resize(static_cast<std::size_t>(first_constant));
 }
 
 bool ResidualBuilder::stop() {
@@ -115,8 +160,8 @@ std::int32_t ResidualBuilder::grow(const Outline::Tree& tree) {
       grown_[i] = left;
     } else {
       grown_[i] = out.n_nodes();
-      out.nodes.push_back(
-          {left, right, 0, begin + fork.gate, begin + fork.left_end, begin + fork.right_begin, fork.node});
+      out.nodes.push_back({left, right, gates[fork.gate].split, begin + fork.gate, begin + fork.left_end,
+                           begin + fork.right_begin, fork.node});
     }
   }
   const std::int32_t root = grown_[tree.root];
@@ -126,7 +171,6 @@ std::int32_t ResidualBuilder::grow(const Outline::Tree& tree) {
   } else {
     for (const Outline::Gate& gate : gates) keep_gate(gate);
   }
-  out.most_gates = std::max(out.most_gates, out.n_gates() - begin);
   return root;
 }
 
@@ -173,6 +217,8 @@ void ResidualBuilder::number_slots() {
     marked_[w] = 0;
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
+  out.slot_turn.assign(out.slot_node.size(), 0);
+  for (const Turn& turn : turns_) out.slot_turn[slot_of_[turn.slot]] += turn.change;
   for (std::int32_t& slot : out.gate_slot) slot = slot_of_[slot];
   for (Residual::Fork& fork : out.nodes) fork.slot = out.gate_slot[fork.gate];
   find_singles();
@@ -187,7 +233,8 @@ void ResidualBuilder::find_singles() {
   }
   for (std::size_t i = 0; i < out.features.size(); ++i) {
     const std::int32_t slot = out.slot_begin[i];
-    if (out.slot_begin[i + 1] == slot + 1 && only_[slot] >= 0 && forest_.ordered[out.features[i]])
+    if (out.slot_begin[i + 1] == slot + 1 && only_[slot] >= 0 && out.slot_turn[slot] == 0 &&
+        forest_.ordered[out.features[i]])
       out.singles.push_back({only_[slot], static_cast<std::int32_t>(i)});
   }
 }
@@ -199,11 +246,16 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
   out.offset = around.offset;
   out.offset_inexact = around.offset_inexact;
   side_.resize(around.slot_node.size());
+  feature_of_slot_.resize(around.slot_node.size());
+  turns_.clear();
   for (std::size_t i = 0; i < around.features.size(); ++i) {
     const std::int32_t f = around.features[i];
     for (std::int32_t s = around.slot_begin[i]; s < around.slot_begin[i + 1]; ++s) {
       side_[s] = box.side(forest_, around.slot_node[s]);
       if (side_[s] != Side::both) used[f] |= restricted[f];
+      feature_of_slot_[s] = f;
+      if (side_[s] == Side::right) out.offset += around.slot_turn[s];
+      if (side_[s] == Side::both && around.slot_turn[s] != 0) turns_.push_back({s, around.slot_turn[s]});
     }
   }
   reached_.assign(around.nodes.size(), 0);
@@ -216,7 +268,7 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
   };
   std::int32_t n = 0;
   for (std::size_t t = 0; t < around.roots.size(); ++t) {
-    const std::int32_t root = around.roots[t], first = n;
+    const std::int32_t root = around.roots[t], first = n, kept = out.n_nodes(), first_constant = out.n_constants();
     reached_[root] = 1;
     for (n = root; n >= first; --n) {
       if (!reached_[n]) continue;
@@ -243,9 +295,8 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
       }
     }
     const std::int32_t grown = grown_[root];
-    if (grown < 0) {
-      out.offset += out.constants[~grown];
-      out.offset_inexact = out.offset_inexact || out.inexact[~grown];
+    if (grown < 0 || may_absorb(kept, feature_of_slot_)) {
+      settle(grown, kept, first_constant);
     } else {
       out.roots.push_back(grown);
       out.trees.push_back(around.trees[t]);
@@ -255,7 +306,7 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
   find_singles();
 }
 
-// Keep those gates and slots of the forest around that nodes still have.
+// Keep those gates and slots of the forest around that nodes, or absorbed trees, still have.
 void ResidualBuilder::narrow_gates(const Residual& around) {
   Residual& out = *out_;
   out.most_gates = around.most_gates;
@@ -265,6 +316,7 @@ void ResidualBuilder::narrow_gates(const Residual& around) {
     place_[fork.gate] = 0;
     only_[fork.slot] = 0;
   }
+  for (const Turn& turn : turns_) only_[turn.slot] = 0;
   for (std::size_t i = 0; i < around.features.size(); ++i) {
     const std::size_t before = out.slot_node.size();
     for (std::int32_t s = around.slot_begin[i]; s < around.slot_begin[i + 1]; ++s) {
@@ -278,6 +330,8 @@ void ResidualBuilder::narrow_gates(const Residual& around) {
     out.slot_begin.push_back(static_cast<std::int32_t>(before));
   }
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
+  out.slot_turn.assign(out.slot_node.size(), 0);
+  for (const Turn& turn : turns_) out.slot_turn[only_[turn.slot]] += turn.change;
   for (const auto& [gate, origin] : around.shared)
     if (place_[gate] != kNone) out.shared.push_back({gate, origin});
   for (std::size_t g = 0; g < place_.size(); ++g) {

@@ -4,10 +4,14 @@
 // nodes are decided; subtrees whose leaves are all worth the same are one leaf; a tree without an undecided node is a
 // constant of the offset. At every point x of the box
 //
-//   offset + sum over roots of value(leaf that x reaches) >= scaled(sum[winner] - sum[loser] at x)
+//   offset + sum over roots of value(leaf that x reaches) + what absorbed trees add
+//     >= scaled(sum[winner] - sum[loser] at x)
 //
 // with equality where scaling is exact, or it reaches every target (see Scale). Everything after building it costs a
 // fraction of a pass over the forest.
+//
+// A tree that is left with splits of one ordered feature alone is a function of its cell. It may be absorbed: such
+// functions are added up, one sum for each feature, and no price has to make them agree.
 #pragma once
 
 #include <algorithm>
@@ -54,9 +58,11 @@ struct Residual {
   // Splits, sorted by feature, and for an ordered or gapped feature by cut.
   std::vector<std::int32_t> slot_node;  // per slot: a node of the forest that makes this split
   std::vector<std::int32_t> slot_cut;  // per slot: its cut
+  std::vector<std::int64_t> slot_turn;  // per slot: what absorbed trees add where a cell goes right instead of left
   std::vector<std::int32_t> features, slot_begin;  // per feature that occurs; slot_begin has one entry more
 
-  // Nodes whose feature, an ordered one, no other node splits: no tree has to agree with theirs.
+  // Nodes whose feature, an ordered one, no other node splits, nor a tree that was absorbed: no tree has to agree with
+  // theirs.
   struct Single {
     std::int32_t node, feature;  // the latter among those that occur
   };
@@ -74,6 +80,7 @@ struct Residual {
       numbers->clear();
     shared.clear();
     singles.clear();
+    slot_turn.clear();
   }
 
   // The numbers of a gapped feature, the i-th that occurs, that go right at its slots before `position` and left at the
@@ -100,11 +107,12 @@ class ResidualBuilder {
  public:
   explicit ResidualBuilder(const Forest& forest, std::size_t poll_interval = Patience::kInterval);
 
-  // False if it must stop, and then the residual is of no use.
-  bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr);
+  // False if it must stop, and then the residual is of no use. Trees of one feature stay trees, unless it `absorbs`.
+  bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr,
+             bool absorbs = false);
 
   // What a box leaves undecided of a residual forest for a box around it. Marks in `used` the features of `restricted`
-  // that decided a split now.
+  // that decided a split now. It absorbs.
   void narrow(Residual& out, const Residual& around, const Box& box, const std::vector<std::uint8_t>& restricted,
               std::vector<std::uint8_t>& used);
 
@@ -123,8 +131,16 @@ class ResidualBuilder {
     std::vector<Decided> decided;
   };
 
+  // What an absorbed tree is worth more behind a split than before it.
+  struct Turn {
+    std::int32_t slot;  // as nodes have it: while it builds, the split in the numbering of all
+    std::int64_t change;
+  };
+
   Contest& contest(Pair pair);
   std::int32_t grow(const Outline::Tree& tree);
+  bool may_absorb(std::int32_t first, const std::vector<std::int32_t>& feature_of) const;
+  void settle(std::int32_t root, std::int32_t first, std::int32_t first_constant);
   std::int32_t worth(std::int32_t leaf) const;
   std::int32_t constant(std::int32_t leaf);
   void keep_gate(const Outline::Gate& gate);
@@ -143,6 +159,9 @@ class ResidualBuilder {
   std::vector<std::int32_t> only_;  // per slot: its only node
   std::vector<std::int32_t> slot_of_;  // per split that occurs: its slot
   std::vector<std::int32_t> node_of_;  // per split that occurs: a node that makes it
+  std::vector<std::int32_t> feature_of_split_, feature_of_slot_;  // per split; per slot of the forest around
+  std::vector<Turn> turns_;  // of the absorbed trees
+  std::vector<std::int32_t> open_;  // nodes on the way to the leaf at hand
   std::vector<Side> side_;  // per slot of the forest around: where the box goes
   std::vector<std::uint8_t> reached_;  // per node of the forest around
   Pair pair_{};

@@ -253,7 +253,8 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
       if (again) std::swap(level.residual, level.around);
       builder_.narrow(level.residual, again ? level.around : this->level(depth - 1).residual, box, restricted_,
                       outcome_.used);
-    } else if (!builder_.build(level.residual, level.outline, pair, must_stop_)) {
+    } else if (!builder_.build(level.residual, level.outline, pair, must_stop_,
+                               recorder_ == nullptr)) {  // a proof has no absorbed trees
       outcome_.status = Status::stopped;
       return false;
     }
@@ -265,7 +266,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
   if (pairs.size() == 1) {
     chosen = pairs[0];
     if (!build(chosen)) return false;
-    if (!level.residual.roots.empty()) return true;
+    if (!level.residual.slot_node.empty()) return true;
     closed = level.residual.offset <
              (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen) : exact_target(chosen));
     if (closed && recorder_ != nullptr) recorder_->prices(chosen, recorder_->table({}));
@@ -283,7 +284,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
       if (recorder_ != nullptr) recorder_->prices(pair, recorder_->table(level.lagrangian.nonzero_prices()));
       return false;
     }
-    if (!level.residual.roots.empty() && room < least) {
+    if (!level.residual.slot_node.empty() && room < least) {
       least = room;
       chosen = pair;
       found = true;
@@ -395,7 +396,7 @@ bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vect
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
   if (pair.winner != whole_pair_.winner || pair.loser != whole_pair_.loser) {
     whole_pair_ = {-1, -1};
-    if (!builder_.build(whole_, outline_, pair, must_stop_)) {
+    if (!builder_.build(whole_, outline_, pair, must_stop_, true)) {
       outcome_.status = Status::stopped;
       return true;
     }

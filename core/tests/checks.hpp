@@ -28,7 +28,7 @@ inline std::uint64_t seed_of_case = 0;
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
-  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0;
+  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0, absorbed = 0, absorbed_within = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0,
                 moved_witnesses = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
@@ -53,6 +53,8 @@ inline struct Counts {
         {"outlines that had to stop", outlines_stopped},
         {"trees put back as they were", trees_put_back},
         {"residual forests with groves", joined},
+        {"residual forests with absorbed trees", absorbed},
+        {"residual forests with trees absorbed in a smaller box", absorbed_within},
         {"scales that cut values off", outliers},
         {"residual forests", residuals},
         {"bands narrower than the forest's", narrow_bands},
@@ -263,7 +265,9 @@ void check_stopped_outline(const Case& c, const Box& box, const std::vector<std:
 // test_residual.cpp
 struct Walk;
 std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr);
-Residual residual_of(const Case& c, const Box& box, Pair pair);
+bool is_absorbable(const Case& c, const Residual& r, std::int32_t first, std::int32_t root);
+std::int64_t absorbed_value(const Case& c, const Residual& r, std::size_t f, Cell cell);
+Residual residual_of(const Case& c, const Box& box, Pair pair, bool absorbs = false);
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest);
 
 Allowed inside_of(Random& random, const Case& c, const Allowed& around);

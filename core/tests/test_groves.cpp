@@ -44,6 +44,21 @@ std::int64_t naive_bound(const Case& c, const Residual& r, const Box& box) {
   return lagrangian.evaluate();
 }
 
+// Trees that a smaller box leaves with one ordered feature are absorbed.
+void check_absorbed_within(const Case& c, const Residual& r, const Residual& around) {
+  std::int32_t first = 0;
+  for (const std::int32_t root : r.roots) {
+    CHECK(!is_absorbable(c, r, first, root), "no tree is left that may be absorbed");
+    first = root + 1;
+  }
+  bool some = false;
+  for (std::size_t s = 0; s < r.slot_node.size(); ++s) {
+    const auto was = std::find(around.slot_node.begin(), around.slot_node.end(), r.slot_node[s]);
+    some = some || r.slot_turn[s] != around.slot_turn[was - around.slot_node.begin()];
+  }
+  counts.absorbed_within += some;
+}
+
 }  // namespace
 
 void check_groves(Random& random, const Case& c, Groves& groves, const Contest& contest) {
@@ -66,6 +81,7 @@ void check_groves(Random& random, const Case& c, Groves& groves, const Contest& 
     const Residual around = joined;
     Flags used(restricted.size(), 0);
     builder.narrow(joined, around, box_of(c, allowed), restricted, used);
+    check_absorbed_within(c, joined, around);
     CHECK(is_subset(used, restricted), "only restrictions can be used");
     const std::vector<std::size_t> inside = c.inside(allowed);
     check_values(c, joined, contest.pair, inside);

@@ -4,9 +4,9 @@
 
 namespace treeproof::testing {
 
-// What a cell earns at all gates of its feature.
+// What a cell earns at all gates of its feature, and what absorbed trees add there.
 std::int64_t earning(const Case& c, const Residual& r, std::size_t f, Cell cell, const PlainPrices& prices) {
-  std::int64_t sum = 0;
+  std::int64_t sum = absorbed_value(c, r, f, cell);
   for (std::int32_t g = 0; g < r.n_gates(); ++g) {
     const std::int32_t node = c.forest.gate_node[r.gate_origin[g]];
     if (c.twins[node]->feature == static_cast<int>(f))
@@ -139,7 +139,7 @@ void check_fix(const Case& c, const Contest& contest, const Lagrangian& lagrangi
     CHECK(!left[f].empty() &&
               std::includes(contest.allowed[f].begin(), contest.allowed[f].end(), left[f].begin(), left[f].end()),
           "fixing leaves a part of the box");
-    std::int64_t most = 0;
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
     for (const Cell cell : contest.allowed[f]) most = std::max(most, earning(c, r, f, cell, prices));
     const auto stays = [&](Cell cell) { return bound - most + earning(c, r, f, cell, prices) >= target; };
     if (c.model.is_gapped(f)) {

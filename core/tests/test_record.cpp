@@ -1,4 +1,5 @@
 // Records of proofs, read back and checked step by step.
+#include "../clauses.hpp"
 #include "../lagrangian.hpp"
 #include "../record.hpp"
 #include "checks.hpp"
@@ -174,6 +175,16 @@ class Record {
   int rival_ = -1;
 };
 
+// Whether a search that takes one box absorbs trees there.
+bool absorbs(const Case& c, const Forest& forest, Box box, Claim claim) {
+  Flags used(c.model.n_cells.size(), 0), used_clauses(forest.clauses.size(), 0);
+  propagate(forest, box, used, used, used_clauses);
+  for (const std::vector<Pair>& pairs : goals(c, claim))
+    for (const Pair pair : pairs)
+      if (residual_of(c, box, pair, true).roots.size() < residual_of(c, box, pair).roots.size()) return true;
+  return false;
+}
+
 // A search that writes its proof down: the same answer as without, and the record of an entailed claim proves it. With
 // a band it makes no use of exact leaves, and so splits further.
 void check_record(const Case& c, const Forest& forest, const Table* table, const Allowed& allowed, Claim claim,
@@ -185,8 +196,11 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
   // neither exact leaves nor pairs of classes that decide by themselves. It never joins trees, as a search without it
   // does after the first box of a sum and the twelfth of a vote. Other boxes, other cores.
   const std::uint64_t most_alone = forest.vote == Vote::sum ? 1 : 12;
-  const bool same_search =
-      (!forest.sums.cut || forest.n_classes <= 2) && forest.band == 0 && expected.boxes <= most_alone;
+  bool same_search = (!forest.sums.cut || forest.n_classes <= 2) && forest.band == 0 && expected.boxes <= most_alone;
+  // Nor does it absorb trees, as a search without it does wherever one splits an ordered feature alone.
+  if (expected.boxes > 1)
+    same_search = same_search && std::count(c.model.ordered.begin(), c.model.ordered.end(), 1) == 0;
+  same_search = same_search && !absorbs(c, forest, box_of(c, allowed), claim);
   CHECK(outcome.status == expected.status &&
             (!same_search || (outcome.witness == expected.witness && outcome.used == expected.used &&
                               outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes)),

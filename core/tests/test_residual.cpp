@@ -27,6 +27,16 @@ std::int64_t residual_value(const Case& c, const Residual& r, const Point& point
     sum += r.constants[~at];
     if (walk != nullptr) walk->inexact = walk->inexact || r.inexact[~at];
   }
+  for (std::size_t f = 0; f < point.size(); ++f) sum += absorbed_value(c, r, f, point[f]);
+  return sum;
+}
+
+std::int64_t absorbed_value(const Case& c, const Residual& r, std::size_t f, Cell cell) {
+  std::int64_t sum = 0;
+  for (std::size_t s = 0; s < r.slot_node.size(); ++s) {
+    const TwinNode& twin = *c.twins[r.slot_node[s]];
+    if (twin.feature == static_cast<int>(f) && !twin.goes_left[cell]) sum += r.slot_turn[s];
+  }
   return sum;
 }
 
@@ -38,6 +48,7 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   CHECK(r.slot_begin.size() == r.features.size() + 1 &&
             r.slot_begin.back() == static_cast<std::int32_t>(r.slot_node.size()),
         "slot_begin has one entry more than features");
+  CHECK(r.slot_turn.size() == r.slot_node.size(), "every split has what absorbed trees add behind it");
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i];
     CHECK(i == 0 || r.features[i - 1] < f, "features ascend");
@@ -51,6 +62,7 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
       bool left = false, right = false;
       for (const Cell cell : allowed[f]) (twin.goes_left[cell] ? left : right) = true;
       CHECK(left && right, "a split that is left is open in the box");
+      CHECK(c.model.ordered[f] || r.slot_turn[s] == 0, "trees of ordered features alone are absorbed");
     }
   }
   for (std::int32_t n = 0; n < r.n_nodes(); ++n) {
@@ -68,7 +80,9 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
   std::size_t singles = 0;
   for (std::size_t i = 0; i < r.features.size(); ++i) {
     const std::int32_t f = r.features[i];
-    singles += c.forest.ordered[f] &&
+    const std::int32_t slot = r.slot_begin[i];
+    const bool absorbed = r.slot_begin[i + 1] > slot + 1 || r.slot_turn[slot] != 0;
+    singles += c.forest.ordered[f] && !absorbed &&
                1 == std::count_if(r.nodes.begin(), r.nodes.end(),
                                   [&](const Residual::Fork& fork) { return c.twins[fork.origin]->feature == f; });
   }
@@ -105,17 +119,17 @@ Allowed inside_of(Random& random, const Case& c, const Allowed& around) {
   return allowed;
 }
 
-Residual residual_of(const Case& c, const Box& box, Pair pair) {
+Residual residual_of(const Case& c, const Box& box, Pair pair, bool absorbs) {
   Outliner outliner(c.forest);
   Outline outline;
   outliner.follow(outline, box);
   Residual residual;
-  ResidualBuilder(c.forest).build(residual, outline, pair);
+  ResidualBuilder(c.forest).build(residual, outline, pair, nullptr, absorbs);
   return residual;
 }
 
 // A builder that had to stop is as good as new.
-void check_stopped(const Case& c, const Outline& outline, Pair pair, const Residual& expected) {
+void check_stopped(const Case& c, const Outline& outline, Pair pair, bool absorbs, const Residual& expected) {
   ResidualBuilder builder(c.forest, 1);
   Residual residual;
   int undecided = 0;  // of the trees that matter to the pair
@@ -126,14 +140,41 @@ void check_stopped(const Case& c, const Outline& outline, Pair pair, const Resid
   for (const int last : {1, 2, std::max(most, 1), most + 1}) {
     int polls = 0;
     const std::function<bool()> must_stop = [&] { return ++polls == last; };
-    const bool built = builder.build(residual, outline, pair, &must_stop);
+    const bool built = builder.build(residual, outline, pair, &must_stop, absorbs);
     CHECK(built == (most < last), "it stops when it is told to");
     CHECK(polls == std::min(last, most), "and asks once for each part");
   }
-  CHECK(builder.build(residual, outline, pair), "nobody told it to stop");
+  CHECK(builder.build(residual, outline, pair, nullptr, absorbs), "nobody told it to stop");
   CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
   CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
   CHECK(residual.slot_node == expected.slot_node && residual.gate_slot == expected.gate_slot, "the same splits");
+  CHECK(residual.slot_turn == expected.slot_turn, "the same trees absorbed");
+}
+
+bool is_absorbable(const Case& c, const Residual& r, std::int32_t first, std::int32_t root) {
+  const std::int32_t f = c.twins[r.nodes[root].origin]->feature;
+  bool one_feature = c.model.ordered[f], exact = false, inexact = false;
+  for (std::int32_t n = first; n <= root; ++n) {
+    one_feature = one_feature && c.twins[r.nodes[n].origin]->feature == f;
+    for (const std::int32_t child : {r.nodes[n].left, r.nodes[n].right})
+      if (child < 0) (r.inexact[~child] ? inexact : exact) = true;
+  }
+  return one_feature && !(exact && inexact);
+}
+
+// If it absorbs, trees are left out that may be; nothing else changes.
+void check_absorbed(const Case& c, const Outline& outline, Pair pair, bool absorbs, const Residual& r) {
+  Residual plain;
+  ResidualBuilder(c.forest).build(plain, outline, pair);
+  std::vector<std::int32_t> stay;
+  std::int32_t first = 0;
+  for (std::size_t t = 0; t < plain.roots.size(); ++t) {
+    if (!absorbs || !is_absorbable(c, plain, first, plain.roots[t])) stay.push_back(plain.trees[t]);
+    first = plain.roots[t] + 1;
+  }
+  CHECK(r.trees == stay, "trees of one ordered feature are absorbed, and no others");
+  CHECK(r.slot_node == plain.slot_node, "their splits stay");
+  counts.absorbed += r.roots.size() < plain.roots.size();
 }
 
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
@@ -160,8 +201,10 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     outline = &inner;
   }
   contest.box = box_of(c, contest.allowed);
-  workshop.builder.build(contest.residual, *outline, contest.pair);
-  check_stopped(c, *outline, contest.pair, contest.residual);
+  const bool absorbs = random.chance(50);
+  workshop.builder.build(contest.residual, *outline, contest.pair, nullptr, absorbs);
+  check_stopped(c, *outline, contest.pair, absorbs, contest.residual);
+  check_absorbed(c, *outline, contest.pair, absorbs, contest.residual);
   for (const std::int32_t f : r.features)
     if (!c.forest.ordered[f]) used[f] |= restricted[f];
   check_shape(c, r, contest.allowed);
