@@ -1150,6 +1150,7 @@ class TestWords:
             "every",
             "always a",
             "a alone",
+            "a changed",
             "the",
             "from",
             "not",
@@ -1184,6 +1185,75 @@ class TestWords:
         ):
             assert checker._printable(label) == json.dumps(label)
         assert [checker._printable(label) for label in (None, True, 1, 1.0)] == ["missing", "True", "1", "1.0"]
+
+    @pytest.mark.parametrize(
+        "pair",
+        [
+            ("\xe9", "e\u0301"),  # composed and decomposed
+            ("ab", "\uff41b"),  # full-width
+            ("file", "\ufb01le"),  # a ligature
+            ("age", "\u0430ge"),  # Cyrillic
+            ("o", "\u03bf"),  # Greek
+            ("\u0410", "\u0391"),  # Cyrillic and Greek
+            ("\u043e\u0301", "\xf3"),  # Cyrillic and decomposed
+            ("a", "a\ufe0f"),  # with a letter that is not seen
+            ("a", "a\u3164"),
+            ("x-y", "x\u2013y"),
+        ],
+    )
+    def test_names_that_look_alike_are_escaped(self, pair):
+        expected = [name if name.isascii() else json.dumps(name) for name in pair]
+        columns = [*pair, Column("c", (*pair, "other"))]
+        forest = build_forest([isin("c", [pair[0]], pair[0], pair[1])], columns=columns, classes=list(pair))
+        model = Model(forest_to_json(forest))
+        assert model.names == expected
+        assert model.column_names == [*expected, "c"]
+        assert model.category_names == [[], [], [*expected, "other"]]
+        why, without = (
+            tp.Explainer(forest, **options).abductive([0, 0, pair[1]]).certificate().check()
+            for options in ({}, {"bounds": {"c": pair}})
+        )
+        assert why.row == [f"{expected[0]} = 0", f"{expected[1]} = 0", f"c = {expected[1]}"]
+        assert f"c forces the label {expected[1]}; it cannot be dropped (" in str(why)
+        assert without.space == [f"c: only {' or '.join(expected)}"]
+
+    def test_names_that_look_like_no_other_stay_as_they_are(self):
+        names = ["e", "\xe9", "\u0432\u043e\u0437\u0440\u0430\u0441\u0442", "\u540d\u524d", "x\u2013y"]
+        forest = build_forest([split("e", 0, 0, 1)], columns=names, classes=[0, 1])
+        assert Model(forest_to_json(forest)).column_names == names
+        assert [checker._printable(name) for name in names[:4]] == names[:4]
+
+    def test_an_other_category_that_looks_like_a_known_one_is_escaped(self):
+        column = Column("c", ("a", "\u0430"), other="\u0430")
+        forest = build_forest([isin("c", ["a"], 0, 1)], columns=[column, "b"], classes=[0, 1])
+        space = Space(Model(forest_to_json(forest)), {"values": {"0": [0, 0]}})
+        assert checker.declared(space) == ['c: not "\\u0430"']
+
+    def test_words_and_signs_in_other_letters_are_quoted(self):
+        for name in ("a \u0430nd b", "x \uff1d y", "a \u2264 5", "\u3164", "a\u201a b"):
+            assert checker._name(name) == f'"{name}"'
+        for name in ("b\u201d is 1", "a\u2028"):
+            assert checker._name(name) == json.dumps(name)
+        for label in ("m\u0456ssing", "\uff54rue", "a \u043er b"):
+            assert checker._printable(label) == f'"{label}"'
+
+    def test_a_group_must_not_look_like_another_or_a_feature(self, both):
+        document, model = both
+        for names in (("\u0430", "g"), ("g", "\uff47")):
+            groups = [{"name": name, "features": [f]} for f, name in enumerate(names)]
+            rejected(document, model, "called as another group or a feature is", (("groups",), groups))
+
+    def test_the_second_input_of_a_pair_is_told_from_a_column_that_is_called_so(self):
+        columns = ["x", "x changed", "x changed'"]
+        trees = [split("x", 0.5, 0, 1), split("x changed", 0.5, 0, 1)]
+        forest = build_forest(trees, columns=columns, classes=[0, 1], vote="mean")
+        bounds = {"x": (0, 1), "x changed": (0, 2), "x changed'": (0, 3)}
+        checked = tp.Explainer(forest, bounds=bounds).effect(["x", "x changed"]).certificate().check()
+        assert checked.space == [
+            "x, x changed: only from 0 to 1",
+            '"x changed", "x changed" changed: only from 0 to 2',
+            "x changed': only from 0 to 3",
+        ]
 
     def test_long_rows_and_many_cuts_are_cut_short(self):
         values = [f"x{i} = 0" for i in range(21)]
