@@ -471,6 +471,20 @@ class TestFeatures:
         model = Model(forest_to_json(build_forest([0], columns=columns, classes=[0, 1])))
         assert checker.declared(Space(model, declared)) == words
 
+    def test_begin_with_the_next_whole_number_that_the_model_reads(self):
+        assert numeric([1.0, 3.0], lowest=0.0, whole=True).ranges(0b10) == [(2.0, 3.0)]
+        assert numeric([2.0**25, MOST], whole=True).ranges(0b10) == [(2.0**25 + 4, MOST)]
+
+    def test_all_can_be_declared_at_once(self):
+        columns = [Column("a", missing="possible"), "b", "c", Column("d", ("x", "y"))]
+        model = Model(forest_to_json(build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])))
+        declared = {"one_hot": [[1, 2]], "whole": [0], "bounds": {"0": ["-0x1p+1", "0x1p+1"]}, "values": {"2": [1, 1]}}
+        declared |= {"missing": {"0": 3}, "cuts": {"0": ["0x1p+0"]}, "clauses": [[[0, [0, 1]], [1, [0, 0]]]]}
+        assert set(declared) == checker.SPACE_KEYS
+        a, one, d = Space(model, declared).features
+        assert (a.uppers, a.lowest, a.whole, a.missing) == ([0.0, 1.0, 2.0], -2.0, True, 3)
+        assert (one.points, d.labels) == ([[1.0, 0.0], [0.0, 1.0]], ["y"])
+
     def test_the_place_of_missing_values_is_one_of_the_cells(self):
         columns = [Column("a", missing="possible"), "b", Column("c", ("x", "y"))]
         forest = build_forest([split("b", 0, 0, isin("c", ["x"], 0, 1))], columns=columns, classes=[0, 1])
@@ -485,6 +499,22 @@ class TestFeatures:
 
 
 class TestCertificates:
+    def test_every_value_at_every_split_counts_as_work(self):
+        values = [f"v{i}" for i in range(1000)]
+        for first in (["c", "b"], ["b", "c"]):
+            columns = [Column("c", tuple(values)) if name == "c" else name for name in first]
+            trees = [isin("c", [value], 0, 1) for value in values[:10]]
+            model = Model(forest_to_json(build_forest(trees, columns=columns, classes=[0, 1])))
+            work = checker.Budget(10**6)
+            Space(model, {}, work)
+            assert 10_000 < 10**6 - work.left < 20_000
+
+    def test_of_a_group_those_that_move_are_shown(self):
+        forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b", "c"], classes=[0, 1])
+        checked = tp.Explainer(forest, groups={"g": ["b", "c"]}).contrastive([1, 1, 0]).certificate().check()
+        assert checked.text.startswith("a change of g alone gives the label 0")
+        assert checked.conditions == ["b: 1 -> 0"]
+
     def test_cells_are_named_once_each(self, stump):
         document, model = stump
         for cells in ([0, 0, 0, 0], [1, 0], [], [0, 1, 1, 1], [0], [0, 0, 1]):
