@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -129,6 +130,18 @@ def test_certificates_of_members_are_checked_with_their_rounding():
         altered = json.dumps(document, separators=(",", ":"))
         with pytest.raises(tp.CheckError, match=r"[Mm]ember|overflow|damaged"):
             tp.checker.Model(altered)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("divisor", 0.0), ("divisor", -1.0), ("weight", -1.0), ("weight", math.inf)]
+)
+def test_the_checker_names_a_factor_that_is_none(key, wrong):
+    document = json.loads(forest_to_json(voting(member(0, 2, 1.0, 0.5))))
+    document["sums"]["members"][0][key] = wrong.hex()
+    with pytest.raises(tp.CheckError, match="A member must have finite numbers of its own"):
+        tp.checker.Model(json.dumps(document))
+    document["sums"]["members"][0] |= {"divisor": "0x1p+0", "weight": "0x0p+0"}
+    assert tp.checker.Model(json.dumps(document)).label([0.0] * 4) in (0, 1)
 
 
 @pytest.mark.parametrize(
