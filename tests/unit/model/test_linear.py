@@ -166,6 +166,7 @@ def test_the_checker_refuses_parts_that_may_overflow(value, divisor, weight):
     ("parts", "refused"),
     [
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),
+        ([(0, 1, "float32"), (1, 3, "float32"), (0, 3, "float32")], False),  # both ends are those of the whole
         ([(0, 1, "float64"), (1, 2, "float32"), (0, 3, "float32")], True),  # the first part is finer than the whole
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float32")], True),
         ([(0, 1, "float32"), (1, 4, "float32"), (0, 3, "float64")], True),  # it reaches beyond

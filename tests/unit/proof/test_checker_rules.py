@@ -243,6 +243,16 @@ class TestRounding:
         assert summed(low, (0.0, 0.0), sigmoid=1.0).error < Fraction(1, 10**11)
         assert summed(low, (0.0, 0.0), sigmoid=1.2).error is None
 
+    def test_sigmoids_up_to_where_they_are_told_apart(self):
+        """The largest sum times the factor may reach 33, and no sum times it may be beyond 701."""
+        model = summed([[[30.0, 0.0], [0.0, -1.0]]], (2.0, 0.0), sigmoid=1.0)
+        off = Fraction(1, 1000)
+        assert model._sigmoid_rounding(Fraction(700), Fraction(1)) is not None
+        assert model._sigmoid_rounding(Fraction(700), 1 + off) is None
+        low = summed([[[0.0, 0.0], [0.0, -1.0]]], (0.0, 0.0), sigmoid=1.0)
+        assert low._sigmoid_rounding(Fraction(700), Fraction(1)) is not None
+        assert low._sigmoid_rounding(700 + off, Fraction(1)) is None
+
     def test_overflow(self, monkeypatch):
         half = LARGEST["float64"] / 2 * (1 - 2.0**-51)  # sums may be larger by what they are off
         assert summed([[[half, 0.0], [0.0, 0.0]]], (0.0, 0.0)).error is not None
@@ -506,8 +516,21 @@ class TestCertificates:
             trees = [isin("c", [value], 0, 1) for value in values[:10]]
             model = Model(forest_to_json(build_forest(trees, columns=columns, classes=[0, 1])))
             work = checker.Budget(10**6)
-            Space(model, {}, work)
+            space = Space(model, {}, work)
             assert 10_000 < 10**6 - work.left < 20_000
+            assert space.values == 1001 + 1  # that the cells of a row are looked up among
+
+    def test_the_longest_path_of_an_input_is_what_a_row_costs(self):
+        trees = [split("a", 0, 0, split("b", 0, split("a", 1, 0, 1), 1)), leaf([0.0, 1.0]), split("b", 1, 0, 1)]
+        model = Model(forest_to_json(build_forest(trees, columns=["a", "b"], classes=[0, 1])))
+        assert model.path == 3 + (3 + 0 + 1)
+
+    def test_a_model_that_takes_all_the_budget_is_still_said_to_be_wrong(self):
+        with pytest.raises(checker.ModelError, match="must be the JSON of a treeproof Forest"):
+            Model("{}", checker.Budget(2))
+        with pytest.raises(CheckError, match="takes more than 1 steps") as problem:
+            Model("{}", checker.Budget(1))
+        assert not isinstance(problem.value, checker.ModelError)
 
     def test_of_a_group_those_that_move_are_shown(self):
         forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b", "c"], classes=[0, 1])
