@@ -132,6 +132,16 @@ def test_certificates_of_members_are_checked_with_their_rounding():
             tp.checker.Model(altered)
 
 
+def test_how_far_the_checker_takes_sums_of_parts_to_be_off():
+    """By the formula of its comment: two parts of a tree each, one of them divided and multiplied, then added."""
+    model = tp.checker.Model(forest_to_json(voting(member(0, 1, 1.0, 1.0), member(1, 2, 3.0, 0.3), n_trees=2)))
+    u, tiny, size, factor = Fraction(1, 2**53), Fraction(1, 2**1074), Fraction(0.7), Fraction(0.3)
+    divided = (2 * u * size + u * (size + 2 * u * size)) / 3 + tiny
+    weighted = (divided + u * (size / 3 + divided)) * factor + tiny
+    whole, off = size + size / 3 * factor, 2 * u * size + weighted
+    assert model._bound_sum(0, model.whole_sum) == (whole, off + 2 * 2 * u * (whole + off), True)
+
+
 @pytest.mark.parametrize(
     ("key", "wrong"), [("divisor", 0.0), ("divisor", -1.0), ("weight", -1.0), ("weight", math.inf)]
 )
