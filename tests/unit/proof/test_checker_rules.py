@@ -124,6 +124,10 @@ class TestModels:
         refused(forest, "Categories must differ", (("columns", 0, "categories"), []))
         refused(forest, "Column names must differ", (("columns", 1, "name"), "c"))
         refused(forest, "Column names must differ", (("columns",), []))
+        every = {"missing": "never", "date": True, "integer": True, "gap": 0, "other": "y", "other_expected": True}
+        forest["columns"][0] |= every | {"low": "-inf", "high": "inf"}
+        assert set(forest["columns"][0]) == checker.COLUMN_KEYS
+        assert Model(json.dumps(forest)).category_names == [["x", "y"], []]
         one = source(build_forest([isin("c", ["x"], 0, 0)], columns=[Column("c", ("x",))], classes=[0]))
         assert Model(json.dumps(one)).label([0.0]) == 0
 
@@ -252,6 +256,7 @@ class TestRounding:
         low = summed([[[0.0, 0.0], [0.0, -1.0]]], (0.0, 0.0), sigmoid=1.0)
         assert low._sigmoid_rounding(Fraction(700), Fraction(1)) is not None
         assert low._sigmoid_rounding(700 + off, Fraction(1)) is None
+        assert low._sigmoid_rounding(Fraction(8), Fraction(0)) == Fraction(5 * (1 + 1) + 2 * 8 + 10, 2**53)
 
     def test_overflow(self, monkeypatch):
         half = LARGEST["float64"] / 2 * (1 - 2.0**-51)  # sums may be larger by what they are off
@@ -494,6 +499,14 @@ class TestFeatures:
         a, one, d = Space(model, declared).features
         assert (a.uppers, a.lowest, a.whole, a.missing) == ([0.0, 1.0, 2.0], -2.0, True, 3)
         assert (one.points, d.labels) == ([[1.0, 0.0], [0.0, 1.0]], ["y"])
+
+    def test_columns_of_which_one_is_1_come_once_each(self):
+        columns = ["a", "b", "d", Column("c", ("x", "y"))]
+        model = Model(forest_to_json(build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])))
+        assert [feature.name for feature in Space(model, {"one_hot": [[0, 2]]}).features] == ["a/d", "b", "c"]
+        for groups in ([[0, 0]], [[1, 0]], [[]], [[0, 1], [1, 2]], [[0, 1], [0, 1]], [[2, 3]], [[0, 1, 1]]):
+            with pytest.raises(CheckError, match="must ascend, be of numbers, and belong together once"):
+                Space(model, {"one_hot": groups})
 
     def test_the_place_of_missing_values_is_one_of_the_cells(self):
         columns = [Column("a", missing="possible"), "b", Column("c", ("x", "y"))]
