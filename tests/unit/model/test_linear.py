@@ -150,6 +150,9 @@ def test_the_checker_names_a_factor_that_is_none(key, wrong):
     document["sums"]["members"][0][key] = wrong.hex()
     with pytest.raises(tp.CheckError, match="A member must have finite numbers of its own"):
         tp.checker.Model(json.dumps(document))
+    document["sums"]["members"][0] |= {"divisor": "0x1p+0", "weight": (0.1).hex(), "numbers": "float32"}
+    with pytest.raises(tp.CheckError, match="A member must have finite numbers of its own"):
+        tp.checker.Model(json.dumps(document))
     document["sums"]["members"][0] |= {"divisor": "0x1p+0", "weight": "0x0p+0"}
     assert tp.checker.Model(json.dumps(document)).label([0.0] * 4) in (0, 1)
 
@@ -176,6 +179,7 @@ def test_the_checker_refuses_parts_that_may_overflow(value, divisor, weight):
     ("parts", "refused"),
     [
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),
+        ([(0, 1, "float32"), (2, 3, "float32"), (2, 4, "float32")], False),
         ([(0, 1, "float32"), (1, 3, "float32"), (0, 3, "float32")], False),  # both ends are those of the whole
         ([(0, 1, "float64"), (1, 2, "float32"), (0, 3, "float32")], True),  # the first part is finer than the whole
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float32")], True),
