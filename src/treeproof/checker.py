@@ -59,8 +59,10 @@ import json
 import math
 import struct
 import sys
+import unicodedata
 import zlib
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -82,7 +84,20 @@ MOST_POINTS = 2**16  # of a box that is listed
 MOST_VALUES = 20  # of a row that are printed
 LONGEST = 2000  # letters of a message, which may repeat what it is about
 LABEL_WORDS = {"or", "if", "the", "from", "than", "not", "any"}  # of sentences; a label that has one is quoted
-NAME_WORDS = LABEL_WORDS | {"and", "is", "no", "every", "always", "alone"}  # the same of names
+NAME_WORDS = LABEL_WORDS | {"and", "is", "no", "every", "always", "alone", "changed"}  # the same of names
+CYRILLIC = "\u0410\u0412\u0415\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0405\u0422\u0425\u04c0"
+CYRILLIC += "\u0430\u0435\u0456\u0458\u043e\u0440\u0441\u0455\u0443\u0445\u04bb\u0501\u051b\u051d\u04cf"
+GREEK = "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd"
+SIGNS = (
+    "\u2010\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u201e\u201a\u2044\u2215\u2236\u2264\u2265\u2a7d\u2a7e\u2800"
+)
+UNSEEN = (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10))
+LOOKS: dict[int, int | None] = {  # letters of other alphabets, and signs, with what they look like
+    **str.maketrans(CYRILLIC, "ABEIJKMHOPCSTXIaeijopcsyxhdqwl"),
+    **str.maketrans(GREEK, "ABEZHIKMNOPTYXov"),
+    **str.maketrans(SIGNS, '-----\'\'""",//:<><> '),
+    **dict.fromkeys([*UNSEEN, *range(0xE0100, 0xE01F0)]),
+}
 
 VERSION = 2
 KEYS = {"format", "version", "model", "space", "instance", "label", "target", "claim"}
@@ -261,7 +276,7 @@ class Model:
         self.vote: str = document["vote"]
         require(set(document["classes"]) == {"dtype", "labels"}, "Classes have a dtype and labels.")
         self.classes: list[Any] = document["classes"]["labels"]
-        self.n_classes, self.names = len(self.classes), [_printable(label) for label in self.classes]
+        self.n_classes, self.names = len(self.classes), told_apart(self.classes, _printable)
         differ = len(set(self.names)) == len(set(self.classes)) == self.n_classes > 0  # 1 and true are equal
         require(differ, "Class labels must differ.")
         self.columns: list[Any] = document["columns"]
@@ -270,8 +285,9 @@ class Model:
             require(known and type(column["name"]) is str, f"Column {column['name']!r} must have a name and be known.")
             values = column["categories"]
             require(values is None or len(set(values)) == len(values) > 0, "Categories must differ.")
-        self.column_names = [_name(column["name"]) for column in self.columns]
+        self.column_names = told_apart([column["name"] for column in self.columns], _name)
         require(len(set(self.column_names)) == len(self.columns) > 0, "Column names must differ.")
+        self.category_names = [told_apart(column["categories"] or [], _printable) for column in self.columns]
         self.numbers: str = document.get("numbers", "float32")
         self._read_sums(document.get("sums"), len(document["roots"]))
         self.values = [[_number(v) for v in values] for values in document["values"]]
@@ -793,7 +809,7 @@ class Space:
                 points = [[float(c == column) for c in columns] for column in columns]
                 labels = [f"{model.column_names[column]} = 1" for column in columns] if len(columns) > 1 else ["1"]
             else:
-                points, labels = [[float(code)] for code in range(width)], [_printable(label) for label in categories]
+                points, labels = [[float(code)] for code in range(width)], model.category_names[column]
             points, labels = [points[i] for i in _bits(chosen)], [labels[i] for i in _bits(chosen)]
             features.append(Feature(name, columns, points=points, labels=labels, numbers=model.numbers))
         return features
@@ -1175,16 +1191,16 @@ class Groups:
         self.of = list(range(len(known)))  # the group of a feature, or else itself
         self.members = {f: [f] for f in self.of}
         self.names, self.declared = dict(enumerate(known)), []  # those that are declared, in their order
-        grouped, called = set[int](), set(known)
+        grouped, called = set[int](), set(map(looks, known))
         for group in given:
             require(set(group) == {"name", "features"}, "A group has a name and features.")
             require(type(group["name"]) is str, "The name of a group must be text.")
             those, name = sorted(space.index(f) for f in group["features"]), _name(group["name"])
             once = len(set(those)) == len(those) and not grouped.intersection(those)
             require(those and once, "A group must have features, and each feature be in one group, once.")
-            require(name not in called, "Groups must not be called as another group or a feature is.")
+            require(looks(name) not in called, "Groups must not be called as another group or a feature is.")
             grouped.update(those)
-            called.add(name)
+            called.add(looks(name))
             for f in those:
                 self.of[f] = those[0]
                 del self.members[f]
@@ -1526,7 +1542,8 @@ class Pair:
 
         The values of its leaves, and what its sums start from, were rounded once; then its sums are.
         """
-        made = Model(self.document(), self.budget)
+        made, names = Model(self.document(), self.budget), self.model.column_names
+        made.column_names = [*names, *(f"{names[c]} changed" for c in self.differ)]  # as no column is called
         right = self.given["claim"] == "sufficient" and self.given["target"] == target
         require(right and (label is None or self.given["label"] == label), "A pair must claim its own label.")
         require(not {"around", "groups"} & set(self.given), "A pair has neither ranges around it nor groups.")
@@ -2121,10 +2138,22 @@ def score(model: Model, k: int) -> str:
     return "the score" if model.cuts is not None else f"the score of {model.names[k]}"
 
 
+def looks(text: str) -> str:
+    """Return what a text looks like: the same for texts that only Unicode tells apart, or an alphabet."""
+    return unicodedata.normalize("NFKD", text).translate(LOOKS)
+
+
+def told_apart(given: list[Any], shown: Callable[[Any], str]) -> list[str]:
+    """Return labels or names as they are shown; those that look like another one with all but ASCII escaped."""
+    often = Counter(looks(text) for text in given if isinstance(text, str))
+    alike = {text for text in given if isinstance(text, str) and not text.isascii() and often[looks(text)] > 1}
+    return [json.dumps(text) if text in alike else shown(text) for text in given]
+
+
 def _name(name: str) -> str:
-    """Return a name as one line of text, such that no two look alike, nor like something else that is printed."""
-    words = name.split(" ")
-    plain = name.isprintable() and all(words) and not set('",;:=<>/').intersection(name)
+    """Return a name as one line of text, such that it does not look like something else that is printed."""
+    words = looks(name).split(" ")
+    plain = name.isprintable() and all(words) and not set('",;:=<>/').intersection(looks(name))
     return name if plain and not NAME_WORDS.intersection(words) else _quoted(name)
 
 
@@ -2135,14 +2164,15 @@ def _printable(label: Any) -> str:
     """
     if not isinstance(label, str):
         return "missing" if label is None else str(label)
-    words = label.replace("_", " ").replace("-", " ").split(" ")
-    plain = all(word.isalnum() for word in words) and label[0].isalpha() and not LABEL_WORDS.intersection(words)
-    known = label.lower() in ("missing", "none", "nan", "true", "false")
+    words, seen = (text.replace("_", " ").replace("-", " ").split(" ") for text in (label, looks(label)))
+    plain = all(word.isalnum() for word in words) and label[0].isalpha() and not LABEL_WORDS.intersection(seen)
+    known = looks(label).lower() in ("missing", "none", "nan", "true", "false")
     return label if plain and not known else _quoted(label)
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+    seen = text.isprintable() and looks(text).count('"') == text.count('"')  # what looks like a quote is escaped
+    return json.dumps(text, ensure_ascii=not seen)
 
 
 def rule(model: Model) -> str:
@@ -2236,9 +2266,9 @@ def declared(space: Space) -> list[str]:
             words.append("only 1")
         elif feature.points:
             chosen = {int(point) for (point,) in feature.points}
-            left_out = [label for code, label in enumerate(about["categories"]) if code not in chosen]
-            if "other" in about and left_out == [about["other"]]:
-                words.append(f"not {_printable(about['other'])}")
+            left_out = [code for code in range(len(about["categories"])) if code not in chosen]
+            if "other" in about and [about["categories"][code] for code in left_out] == [about["other"]]:
+                words.append(f"not {space.model.category_names[feature.columns[0]][left_out[0]]}")
             elif left_out:
                 words.append(f"only {' or '.join(feature.labels)}")
         else:

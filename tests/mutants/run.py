@@ -539,6 +539,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", choices=["core", "python", "all"], default="all")
     parser.add_argument("--only", default="", help="files whose name contains this")
+    parser.add_argument("--lines", default="0-", help="only those on these lines, as in 1-500")
     parser.add_argument("--share", type=float, default=1.0, help="share of the mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (default: 2)")
@@ -555,8 +556,11 @@ def main() -> int:
     args.scratch.mkdir(parents=True)
     chance, tally, package = random.Random(args.seed), Tally(args.log), Package()
 
+    first, last = (int(end or sys.maxsize) for end in args.lines.split("-"))
+
     def chosen(mutants: list[Mutant]) -> list[Mutant]:
-        return [m for m in mutants if args.only in m.file and chance.random() < args.share]
+        those = [m for m in mutants if args.only in m.file and first <= m.line <= last]
+        return [m for m in those if chance.random() < args.share]
 
     def judge(mutants: list[Mutant], catches: Callable[[Mutant], bool], jobs: int = args.jobs) -> None:
         with ThreadPoolExecutor(jobs) as pool:

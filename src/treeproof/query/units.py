@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from treeproof.checker import looks
 from treeproof.errors import InputError, require_list, require_mapping
 from treeproof.space.space import Space
 
@@ -81,11 +82,14 @@ def read_groups(space: Space, groups: Mapping[str, Sequence[str | int]] | None) 
     require_mapping("groups", groups, "names to features, as in {'address': ['street', 'city']}")
     found: dict[str, tuple[int, ...]] = {}
     owner: dict[int, str] = {}
+    called = set(map(looks, space.names))
     for name, given in (groups or {}).items():
         if not isinstance(name, str) or not name:
             raise InputError(f"A group must have a name, which is text. Got {name!r} instead.")
-        if name in space.names:
-            raise InputError(f"A group must be named differently from all features. Got {name!r}; choose another name.")
+        if looks(name) in called:
+            what = "features" if name in space.names else "features and groups, also to the eye"
+            raise InputError(f"A group must be named differently from all {what}. Got {name!r}; choose another name.")
+        called.add(looks(name))
         members = _members(space, name, given)
         for f in members:
             if f in owner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -131,6 +132,31 @@ def test_certificates_of_members_are_checked_with_their_rounding():
             tp.checker.Model(altered)
 
 
+def test_how_far_the_checker_takes_sums_of_parts_to_be_off():
+    """By the formula of its comment: two parts of a tree each, one of them divided and multiplied, then added."""
+    model = tp.checker.Model(forest_to_json(voting(member(0, 1, 1.0, 1.0), member(1, 2, 3.0, 0.3), n_trees=2)))
+    u, tiny, size, factor = Fraction(1, 2**53), Fraction(1, 2**1074), Fraction(0.7), Fraction(0.3)
+    divided = (2 * u * size + u * (size + 2 * u * size)) / 3 + tiny
+    weighted = (divided + u * (size / 3 + divided)) * factor + tiny
+    whole, off = size + size / 3 * factor, 2 * u * size + weighted
+    assert model._bound_sum(0, model.whole_sum) == (whole, off + 2 * 2 * u * (whole + off), True)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"), [("divisor", 0.0), ("divisor", -1.0), ("weight", -1.0), ("weight", math.inf)]
+)
+def test_the_checker_names_a_factor_that_is_none(key, wrong):
+    document = json.loads(forest_to_json(voting(member(0, 2, 1.0, 0.5))))
+    document["sums"]["members"][0][key] = wrong.hex()
+    with pytest.raises(tp.CheckError, match="A member must have finite numbers of its own"):
+        tp.checker.Model(json.dumps(document))
+    document["sums"]["members"][0] |= {"divisor": "0x1p+0", "weight": (0.1).hex(), "numbers": "float32"}
+    with pytest.raises(tp.CheckError, match="A member must have finite numbers of its own"):
+        tp.checker.Model(json.dumps(document))
+    document["sums"]["members"][0] |= {"divisor": "0x1p+0", "weight": "0x0p+0"}
+    assert tp.checker.Model(json.dumps(document)).label([0.0] * 4) in (0, 1)
+
+
 @pytest.mark.parametrize(
     ("value", "divisor", "weight"),
     [
@@ -153,6 +179,8 @@ def test_the_checker_refuses_parts_that_may_overflow(value, divisor, weight):
     ("parts", "refused"),
     [
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float64")], False),
+        ([(0, 1, "float32"), (2, 3, "float32"), (2, 4, "float32")], False),
+        ([(0, 1, "float32"), (1, 3, "float32"), (0, 3, "float32")], False),  # both ends are those of the whole
         ([(0, 1, "float64"), (1, 2, "float32"), (0, 3, "float32")], True),  # the first part is finer than the whole
         ([(0, 1, "float32"), (1, 2, "float64"), (0, 3, "float32")], True),
         ([(0, 1, "float32"), (1, 4, "float32"), (0, 3, "float64")], True),  # it reaches beyond

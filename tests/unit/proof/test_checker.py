@@ -1069,6 +1069,9 @@ def test_an_audit_made_by_hand():
         "  no other label than 0: a = 0, b = 1",
         "  no other label than 1: a = 2, b = 1",
     ]
+    assert check(document, model, [0, 1]) == check(document, model, [2, 1]) == check(document, model)
+    with pytest.raises(CheckError, match="about another row: b differ"):
+        check(document, model, [2, 0])
     flip = {**document, "free": [0], "rows": [{"row": {"0": "0x1p+1"}, "witness": {"0": "0x0p+0"}}]}
     assert check(flip, model).conditions == ["0 if a: 2 -> 0, instead of 1: a = 2, b = 1"]
     assert check(flip, model, [2, 1])

@@ -124,6 +124,10 @@ class TestModels:
         refused(forest, "Categories must differ", (("columns", 0, "categories"), []))
         refused(forest, "Column names must differ", (("columns", 1, "name"), "c"))
         refused(forest, "Column names must differ", (("columns",), []))
+        every = {"missing": "never", "date": True, "integer": True, "gap": 0, "other": "y", "other_expected": True}
+        forest["columns"][0] |= every | {"low": "-inf", "high": "inf"}
+        assert set(forest["columns"][0]) == checker.COLUMN_KEYS
+        assert Model(json.dumps(forest)).category_names == [["x", "y"], []]
         one = source(build_forest([isin("c", ["x"], 0, 0)], columns=[Column("c", ("x",))], classes=[0]))
         assert Model(json.dumps(one)).label([0.0]) == 0
 
@@ -242,6 +246,17 @@ class TestRounding:
         low = [[[-600.0, 0.0], [0.0, -1.0]]]
         assert summed(low, (0.0, 0.0), sigmoid=1.0).error < Fraction(1, 10**11)
         assert summed(low, (0.0, 0.0), sigmoid=1.2).error is None
+
+    def test_sigmoids_up_to_where_they_are_told_apart(self):
+        """The largest sum times the factor may reach 33, and no sum times it may be beyond 701."""
+        model = summed([[[30.0, 0.0], [0.0, -1.0]]], (2.0, 0.0), sigmoid=1.0)
+        off = Fraction(1, 1000)
+        assert model._sigmoid_rounding(Fraction(700), Fraction(1)) is not None
+        assert model._sigmoid_rounding(Fraction(700), 1 + off) is None
+        low = summed([[[0.0, 0.0], [0.0, -1.0]]], (0.0, 0.0), sigmoid=1.0)
+        assert low._sigmoid_rounding(Fraction(700), Fraction(1)) is not None
+        assert low._sigmoid_rounding(700 + off, Fraction(1)) is None
+        assert low._sigmoid_rounding(Fraction(8), Fraction(0)) == Fraction(5 * (1 + 1) + 2 * 8 + 10, 2**53)
 
     def test_overflow(self, monkeypatch):
         half = LARGEST["float64"] / 2 * (1 - 2.0**-51)  # sums may be larger by what they are off
@@ -471,6 +486,28 @@ class TestFeatures:
         model = Model(forest_to_json(build_forest([0], columns=columns, classes=[0, 1])))
         assert checker.declared(Space(model, declared)) == words
 
+    def test_begin_with_the_next_whole_number_that_the_model_reads(self):
+        assert numeric([1.0, 3.0], lowest=0.0, whole=True).ranges(0b10) == [(2.0, 3.0)]
+        assert numeric([2.0**25, MOST], whole=True).ranges(0b10) == [(2.0**25 + 4, MOST)]
+
+    def test_all_can_be_declared_at_once(self):
+        columns = [Column("a", missing="possible"), "b", "c", Column("d", ("x", "y"))]
+        model = Model(forest_to_json(build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])))
+        declared = {"one_hot": [[1, 2]], "whole": [0], "bounds": {"0": ["-0x1p+1", "0x1p+1"]}, "values": {"2": [1, 1]}}
+        declared |= {"missing": {"0": 3}, "cuts": {"0": ["0x1p+0"]}, "clauses": [[[0, [0, 1]], [1, [0, 0]]]]}
+        assert set(declared) == checker.SPACE_KEYS
+        a, one, d = Space(model, declared).features
+        assert (a.uppers, a.lowest, a.whole, a.missing) == ([0.0, 1.0, 2.0], -2.0, True, 3)
+        assert (one.points, d.labels) == ([[1.0, 0.0], [0.0, 1.0]], ["y"])
+
+    def test_columns_of_which_one_is_1_come_once_each(self):
+        columns = ["a", "b", "d", Column("c", ("x", "y"))]
+        model = Model(forest_to_json(build_forest([split("a", 0, 0, 1)], columns=columns, classes=[0, 1])))
+        assert [feature.name for feature in Space(model, {"one_hot": [[0, 2]]}).features] == ["a/d", "b", "c"]
+        for groups in ([[0, 0]], [[1, 0]], [[]], [[0, 1], [1, 2]], [[0, 1], [0, 1]], [[2, 3]], [[0, 1, 1]]):
+            with pytest.raises(CheckError, match="must ascend, be of numbers, and belong together once"):
+                Space(model, {"one_hot": groups})
+
     def test_the_place_of_missing_values_is_one_of_the_cells(self):
         columns = [Column("a", missing="possible"), "b", Column("c", ("x", "y"))]
         forest = build_forest([split("b", 0, 0, isin("c", ["x"], 0, 1))], columns=columns, classes=[0, 1])
@@ -485,6 +522,35 @@ class TestFeatures:
 
 
 class TestCertificates:
+    def test_every_value_at_every_split_counts_as_work(self):
+        values = [f"v{i}" for i in range(1000)]
+        for first in (["c", "b"], ["b", "c"]):
+            columns = [Column("c", tuple(values)) if name == "c" else name for name in first]
+            trees = [isin("c", [value], 0, 1) for value in values[:10]]
+            model = Model(forest_to_json(build_forest(trees, columns=columns, classes=[0, 1])))
+            work = checker.Budget(10**6)
+            space = Space(model, {}, work)
+            assert 10_000 < 10**6 - work.left < 20_000
+            assert space.values == 1001 + 1  # that the cells of a row are looked up among
+
+    def test_the_longest_path_of_an_input_is_what_a_row_costs(self):
+        trees = [split("a", 0, 0, split("b", 0, split("a", 1, 0, 1), 1)), leaf([0.0, 1.0]), split("b", 1, 0, 1)]
+        model = Model(forest_to_json(build_forest(trees, columns=["a", "b"], classes=[0, 1])))
+        assert model.path == 3 + (3 + 0 + 1)
+
+    def test_a_model_that_takes_all_the_budget_is_still_said_to_be_wrong(self):
+        with pytest.raises(checker.ModelError, match="must be the JSON of a treeproof Forest"):
+            Model("{}", checker.Budget(2))
+        with pytest.raises(CheckError, match="takes more than 1 steps") as problem:
+            Model("{}", checker.Budget(1))
+        assert not isinstance(problem.value, checker.ModelError)
+
+    def test_of_a_group_those_that_move_are_shown(self):
+        forest = build_forest([split("a", 0, 0, split("b", 0, 0, 1))], columns=["a", "b", "c"], classes=[0, 1])
+        checked = tp.Explainer(forest, groups={"g": ["b", "c"]}).contrastive([1, 1, 0]).certificate().check()
+        assert checked.text.startswith("a change of g alone gives the label 0")
+        assert checked.conditions == ["b: 1 -> 0"]
+
     def test_cells_are_named_once_each(self, stump):
         document, model = stump
         for cells in ([0, 0, 0, 0], [1, 0], [], [0, 1, 1, 1], [0], [0, 0, 1]):
@@ -1150,6 +1216,7 @@ class TestWords:
             "every",
             "always a",
             "a alone",
+            "a changed",
             "the",
             "from",
             "not",
@@ -1184,6 +1251,75 @@ class TestWords:
         ):
             assert checker._printable(label) == json.dumps(label)
         assert [checker._printable(label) for label in (None, True, 1, 1.0)] == ["missing", "True", "1", "1.0"]
+
+    @pytest.mark.parametrize(
+        "pair",
+        [
+            ("\xe9", "e\u0301"),  # composed and decomposed
+            ("ab", "\uff41b"),  # full-width
+            ("file", "\ufb01le"),  # a ligature
+            ("age", "\u0430ge"),  # Cyrillic
+            ("o", "\u03bf"),  # Greek
+            ("\u0410", "\u0391"),  # Cyrillic and Greek
+            ("\u043e\u0301", "\xf3"),  # Cyrillic and decomposed
+            ("a", "a\ufe0f"),  # with a letter that is not seen
+            ("a", "a\u3164"),
+            ("x-y", "x\u2013y"),
+        ],
+    )
+    def test_names_that_look_alike_are_escaped(self, pair):
+        expected = [name if name.isascii() else json.dumps(name) for name in pair]
+        columns = [*pair, Column("c", (*pair, "other"))]
+        forest = build_forest([isin("c", [pair[0]], pair[0], pair[1])], columns=columns, classes=list(pair))
+        model = Model(forest_to_json(forest))
+        assert model.names == expected
+        assert model.column_names == [*expected, "c"]
+        assert model.category_names == [[], [], [*expected, "other"]]
+        why, without = (
+            tp.Explainer(forest, **options).abductive([0, 0, pair[1]]).certificate().check()
+            for options in ({}, {"bounds": {"c": pair}})
+        )
+        assert why.row == [f"{expected[0]} = 0", f"{expected[1]} = 0", f"c = {expected[1]}"]
+        assert f"c forces the label {expected[1]}; it cannot be dropped (" in str(why)
+        assert without.space == [f"c: only {' or '.join(expected)}"]
+
+    def test_names_that_look_like_no_other_stay_as_they_are(self):
+        names = ["e", "\xe9", "\u0432\u043e\u0437\u0440\u0430\u0441\u0442", "\u540d\u524d", "x\u2013y"]
+        forest = build_forest([split("e", 0, 0, 1)], columns=names, classes=[0, 1])
+        assert Model(forest_to_json(forest)).column_names == names
+        assert [checker._printable(name) for name in names[:4]] == names[:4]
+
+    def test_an_other_category_that_looks_like_a_known_one_is_escaped(self):
+        column = Column("c", ("a", "\u0430"), other="\u0430")
+        forest = build_forest([isin("c", ["a"], 0, 1)], columns=[column, "b"], classes=[0, 1])
+        space = Space(Model(forest_to_json(forest)), {"values": {"0": [0, 0]}})
+        assert checker.declared(space) == ['c: not "\\u0430"']
+
+    def test_words_and_signs_in_other_letters_are_quoted(self):
+        for name in ("a \u0430nd b", "x \uff1d y", "a \u2264 5", "\u3164", "a\u201a b"):
+            assert checker._name(name) == f'"{name}"'
+        for name in ("b\u201d is 1", "a\u2028"):
+            assert checker._name(name) == json.dumps(name)
+        for label in ("m\u0456ssing", "\uff54rue", "a \u043er b"):
+            assert checker._printable(label) == f'"{label}"'
+
+    def test_a_group_must_not_look_like_another_or_a_feature(self, both):
+        document, model = both
+        for names in (("\u0430", "g"), ("g", "\uff47")):
+            groups = [{"name": name, "features": [f]} for f, name in enumerate(names)]
+            rejected(document, model, "called as another group or a feature is", (("groups",), groups))
+
+    def test_the_second_input_of_a_pair_is_told_from_a_column_that_is_called_so(self):
+        columns = ["x", "x changed", "x changed'"]
+        trees = [split("x", 0.5, 0, 1), split("x changed", 0.5, 0, 1)]
+        forest = build_forest(trees, columns=columns, classes=[0, 1], vote="mean")
+        bounds = {"x": (0, 1), "x changed": (0, 2), "x changed'": (0, 3)}
+        checked = tp.Explainer(forest, bounds=bounds).effect(["x", "x changed"]).certificate().check()
+        assert checked.space == [
+            "x, x changed: only from 0 to 1",
+            '"x changed", "x changed" changed: only from 0 to 2',
+            "x changed': only from 0 to 3",
+        ]
 
     def test_long_rows_and_many_cuts_are_cut_short(self):
         values = [f"x{i} = 0" for i in range(21)]

@@ -30,6 +30,8 @@ def case():
         ({"heart": ["weight", 3]}, "Got 'weight' in 'heart' twice"),
         ({"heart": ["weight"], "body": ["weight"]}, "Got 'weight' in 'heart' and 'body'"),
         ({"weight": ["chest-pain"]}, "named differently from all features. Got 'weight'"),
+        ({"w\u0435ight": ["chest-pain"]}, "features and groups, also to the eye. Got 'w\u0435ight'"),
+        ({"heart": ["chest-pain"], "\uff48eart": ["weight"]}, "also to the eye. Got '\uff48eart'"),
         ({3: ["chest-pain"]}, "must have a name"),
     ],
 )
