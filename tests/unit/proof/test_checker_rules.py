@@ -1486,6 +1486,10 @@ class TestClaimsOfPairs:
         rejected(document, model, "Unknown claim about pairs", (("claim",), "same"))
         rejected(document, model, "Unknown claim about pairs", (("pairs",), []))
         rejected(document, model, "All pairs must differ in the same columns", (("pairs", 1, "pair", "columns"), [0]))
+        pair = checker.LabelPair({**pairs[0], "model": model.fingerprint}, model, None, checker.Budget(math.inf))
+        sizes = [max(abs(value) for node in nodes for value in node.values) for nodes in pair.trees]
+        rounded = Fraction(sum(sizes) + max(map(abs, pair.start))) / 2**52
+        assert pair.proved(None, 0)[2] == (Model(pair.document()).error or 0) + rounded > min(map(abs, pair.start))
         for labels in ([0, 1, 2], "01", [0]):
             rejected(document, model, "A pair has two labels", (("pairs", 0, "pair", "labels"), labels))
         nothing = (("pairs", 0, "pair", "room"), "0x0p+0")
