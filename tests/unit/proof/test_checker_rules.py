@@ -324,6 +324,11 @@ class TestRounding:
 
 
 class TestSums:
+    def test_of_cuts_only_neighbours_are_rivals(self):
+        cut = summed([[[0.125], [1.0]]], (0.0,), cuts=(0.0, 1.0, 2.0))
+        assert [cut.rivals(label) for label in range(4)] == [[1], [0, 2], [1, 3], [2]]
+        assert summed([[[0.0] * 3, [1.0] * 3]], (0.0,) * 3).rivals(1) == [0, 2]
+
     @pytest.mark.parametrize("numbers", ["float32", "float64"])
     @pytest.mark.parametrize("divisor", [1.0, 2.0, 3.0, 0.7])
     def test_that_reach_a_cut_are_the_least_that_do(self, numbers, divisor):
@@ -537,6 +542,10 @@ class TestCertificates:
         trees = [split("a", 0, 0, split("b", 0, split("a", 1, 0, 1), 1)), leaf([0.0, 1.0]), split("b", 1, 0, 1)]
         model = Model(forest_to_json(build_forest(trees, columns=["a", "b"], classes=[0, 1])))
         assert model.path == 3 + (3 + 0 + 1)
+
+    def test_long_messages_are_cut_short(self):
+        assert str(CheckError("x" * checker.LONGEST)) == "x" * checker.LONGEST
+        assert str(CheckError("x" * checker.LONGEST + "y")) == "x" * checker.LONGEST + " ..."
 
     def test_a_model_that_takes_all_the_budget_is_still_said_to_be_wrong(self):
         with pytest.raises(checker.ModelError, match="must be the JSON of a treeproof Forest"):
@@ -1477,6 +1486,10 @@ class TestClaimsOfPairs:
         rejected(document, model, "Unknown claim about pairs", (("claim",), "same"))
         rejected(document, model, "Unknown claim about pairs", (("pairs",), []))
         rejected(document, model, "All pairs must differ in the same columns", (("pairs", 1, "pair", "columns"), [0]))
+        pair = checker.LabelPair({**pairs[0], "model": model.fingerprint}, model, None, checker.Budget(math.inf))
+        sizes = [max(abs(value) for node in nodes for value in node.values) for nodes in pair.trees]
+        rounded = Fraction(sum(sizes) + max(map(abs, pair.start))) / 2**52
+        assert pair.proved(None, 0)[2] == (Model(pair.document()).error or 0) + rounded > min(map(abs, pair.start))
         for labels in ([0, 1, 2], "01", [0]):
             rejected(document, model, "A pair has two labels", (("pairs", 0, "pair", "labels"), labels))
         nothing = (("pairs", 0, "pair", "room"), "0x0p+0")
