@@ -18,6 +18,8 @@ import treeproof as tp
 from changing import random_case
 from generators import Labels, cell_forests, hard_forest, holds, random_clauses
 from rules_by_enumeration import World, satisfied
+from treeproof.model.build import build_forest, split
+from treeproof.model.columns import Column
 from treeproof.model.rows import as_row
 from treeproof.oracles.brute import BruteOracle
 from treeproof.oracles.native import NativeOracle, PlainOracle
@@ -330,3 +332,27 @@ def test_limited_work_widens_most_of_it_always_alike_and_says_what_is_open():
     hurried = explainer.abductive(X[0], inflate="widest", timeout=1e-9)
     assert hurried.timed_out
     assert not hurried.decided
+
+
+@pytest.mark.parametrize("inflate", [True, "widest"])
+def test_a_range_that_ends_at_missing_values_is_not_the_widest_if_numbers_behind_them_could_join(inflate):
+    # Whole numbers are 0 or less, or 1 or more; missing values go where a half would.
+    tree = split("c", 0.2, 0, split("c", 0.7, 1, 0, missing="yes"), missing="no")
+    forest = build_forest([tree], columns=[Column("c", missing="expected")], classes=[0, 1])
+    explainer = tp.Explainer(forest, kinds={"c": "integer"}, tabulate=False)
+    found = explainer.abductive([3], inflate=inflate)
+    assert [str(condition) for condition in found.rule] == ["c >= 1"]
+    assert not found.widest
+    assert "cannot be widened" not in str(found)
+    assert "extended" not in found.certificate().check().text
+    united = explainer.abductive([3], inflate="unions")
+    assert united.widest
+    assert "extended" in united.certificate().check().text
+
+
+def test_a_range_that_ends_at_missing_values_is_the_widest_if_numbers_behind_them_could_not_join():
+    tree = split("c", 0.2, 1, split("c", 0.7, 1, 0, missing="yes"), missing="no")
+    forest = build_forest([tree], columns=[Column("c", missing="expected")], classes=[0, 1])
+    found = tp.Explainer(forest, kinds={"c": "integer"}, tabulate=False).abductive([3], inflate=True)
+    assert found.widest
+    assert "extended" in found.certificate().check().text

@@ -13,8 +13,8 @@ repeats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ from treeproof.model.columns import LEAF, IntArray
 from treeproof.model.forest import Forest
 from treeproof.query.scores import integer_scores
 from treeproof.space.domains import Clause, Domain
-from treeproof.space.features import NumericFeature, ValueFeature
+from treeproof.space.features import Feature, NumericFeature, ValueFeature
 from treeproof.space.space import Space
 
 
@@ -61,6 +61,8 @@ class CellForest:
     clauses
         Constraints between features: of each clause, at least one literal holds at every point of the space. A literal
         says that a feature's cell is in a domain, which starts or ends where the whole does if the feature is ordered.
+    between
+        Of ordered features, the cell of missing values that lies between two of numbers.
     """
 
     source: Forest
@@ -75,6 +77,7 @@ class CellForest:
     band: int
     exponent: int
     clauses: tuple[Clause, ...] = ()
+    between: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def n_features(self) -> int:
@@ -193,6 +196,12 @@ class CellForest:
         return self.source.decide(node.astype(np.int32)).tolist()
 
 
+def _gap_between(feature: Feature) -> int | None:
+    """Return the cell of missing values, if it has cells of numbers on both sides in the feature's order."""
+    gap = feature.missing_cell if isinstance(feature, NumericFeature) and feature.ordered else None
+    return gap if gap is not None and 0 < gap < feature.n_cells - 1 else None
+
+
 def discretise(space: Space) -> CellForest:
     """Return the forest over the cells of this space; ``discretise().label(cells(x)) == predict_index([x])``."""
     forest = space.forest
@@ -235,6 +244,7 @@ def discretise(space: Space) -> CellForest:
         theta=integers.theta,
         band=integers.band,
         exponent=integers.exponent,
+        between={f: gap for f, feature in enumerate(space.features) if (gap := _gap_between(feature)) is not None},
     )
     return replace(cells, clauses=tuple(clause for _, clause in space.clauses)) if space.constraints else cells
 

@@ -45,6 +45,30 @@ def widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int], most_wo
     Only the features of `order` are widened, in that order, to any cells; the domains of the others may have holes.
     An oracle that does all of it at once stops after `most_work`.
     """
+    order = list(order)
+    return _looked_behind_gaps(cache, _widen(cache, domains, order, most_work), order)
+
+
+def _looked_behind_gaps(cache: Cache, widened: Widened, chosen: Iterable[int]) -> Widened:
+    """Return the same; `widest` only if the next numbers cannot join a range either that ends at missing values.
+
+    Where these lie in the order of the numbers they stop a range, as a domain of ordered cells has no holes.
+    """
+    domains, between = widened.domains, cache.forest.between
+    for f in chosen if widened.widest else ():
+        gap, domain = between.get(f), domains[f]
+        if gap is None or gap in domain or not isinstance(domain, range):
+            continue
+        behind = gap + 1 if gap == domain.stop else gap - 1 if gap == domain.start - 1 else None
+        if behind is None:
+            continue
+        answer = cache.decide([*domains[:f], range(behind, behind + 1), *domains[f + 1 :]])
+        if not isinstance(answer, Refuted):
+            return replace(widened, widest=False)
+    return widened
+
+
+def _widen(cache: Cache, domains: Sequence[Domain], order: Iterable[int], most_work: int | None) -> Widened:
     wider, forest = list(domains), cache.forest
     chosen = [f for f in order if len(wider[f]) < forest.n_cells[f]]
     if chosen and expired(cache.deadline):
@@ -125,9 +149,9 @@ def widen_values(cache: Cache, features: frozenset[int], order: Iterable[int], m
 def unite(cache: Cache, widened: Widened, order: Iterable[int]) -> Widened:
     """Return the domains with every cell that can join them, also behind others that cannot: ranges with holes.
 
-    Features take further cells in the given order. Domains that are not the widest ranges stay as they are.
+    Features take further cells in the given order. If there was no time for the widest ranges, they stay as they are.
     """
-    if not widened.widest:
+    if widened.stopped:
         return widened
     wider, forest, clauses = list(widened.domains), cache.forest, widened.clauses
     kept = (f for unit in order for f in cache.units.members[unit])
