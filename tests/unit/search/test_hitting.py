@@ -94,9 +94,9 @@ def test_a_deadline_ends_the_search_with_a_bound(kind):
 
 @either
 def test_ctrl_c_is_seen_in_the_middle_of_a_search(kind):
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
     with hard(kind) as hitting, pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
         hitting.cheapest(below=150)
     assert time.monotonic() - start < 5
 
