@@ -334,18 +334,19 @@ def test_limited_work_widens_most_of_it_always_alike_and_says_what_is_open():
     assert not hurried.decided
 
 
+@pytest.mark.parametrize(("value", "rule"), [(3, "c >= 1"), (-3, "c <= 0")])
 @pytest.mark.parametrize("inflate", [True, "widest"])
-def test_a_range_that_ends_at_missing_values_is_not_the_widest_if_numbers_behind_them_could_join(inflate):
+def test_a_range_that_ends_at_missing_values_is_not_the_widest_if_numbers_behind_them_could_join(inflate, value, rule):
     # Whole numbers are 0 or less, or 1 or more; missing values go where a half would.
     tree = split("c", 0.2, 0, split("c", 0.7, 1, 0, missing="yes"), missing="no")
     forest = build_forest([tree], columns=[Column("c", missing="expected")], classes=[0, 1])
     explainer = tp.Explainer(forest, kinds={"c": "integer"}, tabulate=False)
-    found = explainer.abductive([3], inflate=inflate)
-    assert [str(condition) for condition in found.rule] == ["c >= 1"]
+    found = explainer.abductive([value], inflate=inflate)
+    assert [str(condition) for condition in found.rule] == [rule]
     assert not found.widest
     assert "cannot be widened" not in str(found)
     assert "extended" not in found.certificate().check().text
-    united = explainer.abductive([3], inflate="unions")
+    united = explainer.abductive([value], inflate="unions")
     assert united.widest
     assert "extended" in united.certificate().check().text
 
