@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean, require_one_of
+from treeproof.errors import InputError, did_you_mean, require_bool, require_one_of
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
@@ -187,6 +187,7 @@ class Explainer:
             kinds, constraints = {**written.kinds, **(kinds or {})}, written.constraints
         forest = dated(forest, kinds)
         require_one_of("domain", domain, ("all", "observed"))
+        require_bool("verify", verify)
         if domain == "observed" and data is None:
             raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
         if data is not None:

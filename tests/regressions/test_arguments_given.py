@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,31 @@ def test_what_is_no_list_of_columns_is_refused(options):
 def test_inputs_of_a_report_are_paths(tmp_path, path):
     with pytest.raises(tp.InputError, match="inputs"):
         tp.report(explainer(), [[0.0, 1.0]], tmp_path / "r.html", inputs={"data": path})
+
+
+ARRAY = np.zeros((2, 2, 2))
+
+
+@pytest.mark.parametrize("options", [{"other": ARRAY}, {"verify": np.array([None, {}], dtype=object)}])
+def test_an_array_in_place_of_one_value_is_refused(options):
+    with pytest.raises(tp.InputError, match="must be"):
+        explainer(**options)
+
+
+@pytest.mark.parametrize("options", [{"kind": ARRAY}, {"about_model": ARRAY}])
+def test_a_report_refuses_an_array_in_place_of_one_value(tmp_path, options):
+    with pytest.raises(tp.InputError, match=next(iter(options))):
+        tp.report(explainer(), [[0.0, 1.0]], tmp_path / "r.html", **options)
+
+
+def test_an_array_of_no_dimension_is_no_list_of_categories():
+    with pytest.raises(tp.InputError, match="must be a list"):
+        tp.isin("c", np.array("x"), 0, 1)
+
+
+def test_the_text_of_a_certificate_is_taken_for_one():
+    one = explainer()
+    text = one.abductive([0.0, 1.0]).certificate().text
+    assert tp.check(text, one.forest) == tp.check(json.loads(text), one.forest)
+    with pytest.raises(tp.CheckError, match="damaged"):
+        tp.check(text[:-2], one.forest)

@@ -29,6 +29,16 @@ def test_what_is_declared_of_one_input_of_a_pair_is_declared_of_the_other(labels
         tp.check({**document, "pairs": [apart]}, forest)
 
 
+def test_both_inputs_of_a_pair_have_missing_values_at_the_same_place():
+    # The pair's model tests b with missing values on one side, and the changed b with them on the other. They stood
+    # at different ends of their orders, where the constraint became one clause of b, and two of the changed b.
+    tree = tp.split("b", 2.0, 1, tp.split("b", 0.0, 2, 2, missing="yes"), missing="no")
+    columns = [tp.Column("a"), tp.Column("b", missing="expected")]
+    forest = tp.build_forest([tree], columns=columns, classes=[1, 2])
+    found = tp.Explainer(forest, constraints=["a <= 0.5 or b > 0"]).effect("b")
+    assert "no two inputs that differ in b alone" in str(found.certificate().check())
+
+
 def test_all_pairs_of_labels_are_about_the_same_inputs():
     # At a = 0.5 the label is 1 or 2, as b says. The lowest number of a is also where its first cell ends, so that the
     # condition with and without that number looked alike, and the labels 1 and 2 were compared without it.

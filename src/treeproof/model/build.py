@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, require_list
+from treeproof.errors import InputError, is_list, require_list
 from treeproof.model.columns import LEAF, Column, Label
 from treeproof.model.decision import Sums, Vote
 from treeproof.model.floats import FloatName
@@ -70,7 +70,7 @@ def isin(column: str, categories: Collection[Label | None], yes: Node | Any, no:
     >>> isin("colour", ["red", "blue"], 0, 1).categories
     ('red', 'blue')
     """
-    if isinstance(categories, str) or not isinstance(categories, Collection):
+    if not is_list(categories) or not isinstance(categories, Collection):
         kind = "the string " if isinstance(categories, str) else ""
         raise InputError(f"The categories of a split must be a list. Got {kind}{categories!r}.")
     return Split(column, float("nan"), tuple(categories), _node(yes), _node(no))

@@ -113,8 +113,8 @@ def check(
 
     Parameters
     ----------
-    certificate : Certificate, dict, or path
-        What ``why.certificate()`` returned, its document, or the file that it was saved to.
+    certificate : Certificate, dict, text, or path
+        What ``why.certificate()`` returned, its document, its text, or the file that it was saved to.
     model : fitted model, Forest, path, or treeproof.checker.Model
         The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
         imported first, by the package. ``Model(text)`` is read only once for many certificates. If the explainer had
@@ -146,6 +146,8 @@ def check(
     """
     if isinstance(certificate, Certificate):
         certificate = certificate.document
+    elif isinstance(certificate, str) and certificate.lstrip().startswith("{"):
+        certificate = _parsed(certificate)
     elif isinstance(certificate, str | os.PathLike):
         certificate = checker.read(certificate, budget)
     second = other if other is None or isinstance(other, Model) else model_text(other, trust, budget)
@@ -157,6 +159,14 @@ def check(
         numbers = as_row(row, forest.columns, forest.floats).tolist()
         row = [_value(number, column) for number, column in zip(numbers, forest.columns, strict=True)]
     return checker.check(certificate, text, row, budget, second)
+
+
+def _parsed(text: str) -> Any:
+    """Return the document in the text of a certificate."""
+    try:
+        return checker.parse(text)
+    except checker.DAMAGED as error:
+        raise checker.CheckError(f"The certificate is damaged: {type(error).__name__}: {error}.") from error
 
 
 def _value(number: float, column: Column) -> Any:

@@ -55,14 +55,14 @@ class Meant:
     def certify(self, made: Forest, claim: Claim, deadline: float | None) -> Mapping[str, Any]:
         """Return a certificate of a label of the pair's model, in the space of both inputs."""
         space, columns, n = self.context.space, self.columns, self.context.forest.n_columns
-        # Where constraints or conditions cut cells, the pair's model has all cells of the space.
+        # Where constraints or conditions cut cells, the pair's model has all cells of the space, in the same order.
         kept = {f: domain for f, domain in enumerate(self.domains) if len(domain) < space.features[f].n_cells}
         finer = bool(kept or space.constraints)
         of = [*range(space.n_features), *self.features]
         whole = [*space.features, *(_copy(space.features[f], columns, n) for f in self.features)]
         if self.growing:
             whole = [_number(feature) if f in self.features else feature for f, feature in zip(of, whole, strict=True)]
-        features = tuple(_recut(feature, made, finer) for feature in whole)
+        features = tuple(whole if finer else (recut(feature, made) for feature in whole))
         copies = {f: space.n_features + i for i, f in enumerate(self.features)}
         both = Space(made, features, (*space.constraints, *_again(space.constraints, copies)))
         cells = discretise(both)
@@ -75,7 +75,9 @@ class Meant:
             labels=made.classes.tolist(),
             units=Units(both.n_features, {}),
         )
-        box = {i: _moved(kept[f], space.features[f], features[i]) for i, f in enumerate(of) if f in kept}
+        box = {i: kept[f] for i, f in enumerate(of) if f in kept}
+        if self.growing:
+            box |= {i: _numbers(box[i], space.features[f]) for i, f in enumerate(of) if f in self.features and i in box}
         instance = context.locate(np.append(self.row, self.row[columns]).astype(made.floats.dtype))
         try:
             return certify(context, instance, claim, box, minimal=False, deadline=deadline).document
@@ -212,19 +214,10 @@ def _number(feature: Feature) -> Feature:
     return replace(feature, missing_cell=None, apart=False)
 
 
-def _recut(feature: Feature, made: Forest, finer: bool) -> Feature:
-    """Return a feature cut at the thresholds of the pair's model, and, if `finer`, where it is cut already."""
-    return recut(feature, made, feature.highs[:-1] if finer and isinstance(feature, NumericFeature) else None)
-
-
-def _moved(domain: Domain, old: Feature, new: Feature) -> Domain:
-    """Return the same values as cells of a feature that is cut alike, but for the place of missing values."""
-    if not isinstance(old, NumericFeature):
-        return domain
-    assert isinstance(new, NumericFeature)
-    there = {old.missing_cell: new.missing_cell} if old.missing_cell is not None else {}
-    found = [there[cell] if cell in there else new.cell_of(old.place(cell)) for cell in domain]
-    return as_domain(frozenset(cell for cell in found if cell is not None), new.ordered)
+def _numbers(domain: Domain, feature: Feature) -> Domain:
+    """Return the cells of a domain in the same feature without missing values."""
+    assert isinstance(feature, NumericFeature)
+    return as_domain(frozenset(feature.place(cell) for cell in domain if cell != feature.missing_cell), ordered=True)
 
 
 def _again(constraints: Sequence[Constraint], copies: Mapping[int, int]) -> list[Constraint]:

@@ -192,7 +192,7 @@ def _missing(
 def _other(forest: Forest, given: Iterable[str | int] | Literal["all"]) -> frozenset[int]:
     """Return the columns of categories that may hold other values in this space."""
     having = [j for j, column in enumerate(forest.columns) if column.other is not None]
-    if given == "all":
+    if isinstance(given, str) and given == "all":
         return frozenset(having)
     require_list("other", given, "columns, or 'all'")
     chosen = {_column(forest, column) for column in given}

@@ -74,7 +74,7 @@ def chosen_questions(
         return []
     if about is True:
         chosen = [q for q in QUESTIONS if q != "effect" or features]
-    elif not is_list(about) or any(q not in QUESTIONS for q in about):
+    elif not is_list(about) or any(not isinstance(q, str) or q not in QUESTIONS for q in about):
         raise InputError(f"The 'about_model' parameter must be True or some of {QUESTIONS}. Got {about!r} instead.")
     else:
         chosen = [q for q in QUESTIONS if q in about]

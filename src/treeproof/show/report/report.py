@@ -24,6 +24,7 @@ from treeproof.errors import (
     require_bool,
     require_list,
     require_mapping,
+    require_one_of,
     require_path,
 )
 from treeproof.explainer import Explainer
@@ -223,8 +224,7 @@ def report(
     >>> made.accepted
     4
     """
-    if kind not in ("abductive", "contrastive", "both"):
-        raise InputError(f"The 'kind' parameter must be 'abductive', 'contrastive' or 'both'. Got {kind!r} instead.")
+    require_one_of("kind", kind, ("abductive", "contrastive", "both"))
     if not isinstance(explainer, Explainer):
         raise InputError(f"The 'explainer' parameter must be an Explainer. Got {explainer!r} instead.")
     check_timeout(timeout)
