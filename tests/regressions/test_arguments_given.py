@@ -45,13 +45,15 @@ def test_inputs_of_a_report_are_paths(tmp_path, path):
 ARRAY = np.zeros((2, 2, 2))
 
 
-@pytest.mark.parametrize("options", [{"other": ARRAY}, {"verify": np.array([None, {}], dtype=object)}])
+@pytest.mark.parametrize(
+    "options", [{"other": ARRAY}, {"names": (name for name in "ab")}, {"verify": np.array([None, {}], dtype=object)}]
+)
 def test_an_array_in_place_of_one_value_is_refused(options):
     with pytest.raises(tp.InputError, match="must be"):
         explainer(**options)
 
 
-@pytest.mark.parametrize("options", [{"kind": ARRAY}, {"about_model": ARRAY}])
+@pytest.mark.parametrize("options", [{"kind": ARRAY}, {"about_model": ARRAY}, {"command": ARRAY}])
 def test_a_report_refuses_an_array_in_place_of_one_value(tmp_path, options):
     with pytest.raises(tp.InputError, match=next(iter(options))):
         tp.report(explainer(), [[0.0, 1.0]], tmp_path / "r.html", **options)

@@ -241,8 +241,9 @@ def report(
     require_mapping("inputs", inputs, "what a file is to its path")
     for path in (inputs or {}).values():
         require_path("inputs", path)
-    if not (title is None or isinstance(title, str)):
-        raise InputError(f"The 'title' parameter must be text. Got {title!r} instead.")
+    for parameter, text in (("title", title), ("command", command)):
+        if not (text is None or isinstance(text, str)):
+            raise InputError(f"The {parameter!r} parameter must be text. Got {text!r} instead.")
     if not force:
         _keep_others(page, folder, None if within is not None else f"forest-{fingerprint(explainer.forest)[:12]}.json")
     asks = _Asks(explainer, kind, target, within, minimum, inflate, order, timeout)
