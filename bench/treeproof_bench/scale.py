@@ -15,12 +15,15 @@ can be interrupted and gone on with.
   most. All learnt from 20,000 rows.
 * `rows_s`: rows per second of the whole run, its start included;
 * `ms_row`: an explanation's own time, on average;
-* `peak_mb`: the largest memory (PSS: shared pages count once) of all its processes together;
+* `peak_mb`: the largest memory (PSS: shared pages count once) of all its processes together; `early_mb`: the same in
+  the first fifth of its time. Where both are alike, memory does not grow with the rows;
 * `start`: the seconds that a run with the same model and workers takes for a table of one row in each file, those of
   its explanations not counted: to import, to build the explainer, to start workers and to end them;
 * `efficiency`: the sum of the explanations' own seconds with one thread, alone, divided by the run's seconds times its
   workers; ``-`` until a run with one thread was measured for the model. Measure it on a machine that does nothing else;
-* `later`: the same, with the seconds of the start taken from the run's.
+* `later`: the same, with the seconds of the start taken from the run's;
+* `own`: the same as `efficiency`, with the run's own explanations in place of those of one thread: the share of its
+  workers' time that they explained. It does not depend on how fast the machine was in another line.
 
 ``--part shared`` measures how many searches rows of discrete columns share, and ``--part pickle`` how long an explainer
 takes to be built and to be unpickled, and how long until a worker has it.
@@ -100,8 +103,8 @@ def run(table: Path, model: Path, out: Path, workers: int, backend: str) -> dict
     command += ["--jobs", str(workers), "--backend", backend, "--quiet"]
     start = time.perf_counter()
     with subprocess.Popen(command, env=_as_installed()) as process:
-        peak = [0.0]
-        watch = threading.Thread(target=_watch, args=(process, peak))
+        seen: list[tuple[float, int]] = []
+        watch = threading.Thread(target=_watch, args=(process, seen))
         watch.start()
         code = process.wait()
         seconds = time.perf_counter() - start
@@ -109,13 +112,18 @@ def run(table: Path, model: Path, out: Path, workers: int, backend: str) -> dict
     if code != 0:
         raise RuntimeError(f"The run ended with {code}: {' '.join(command)}")
     alone = [pq.read_table(file, columns=["seconds"])["seconds"].to_numpy() for file in out.glob("*.parquet")]
-    return {"seconds": seconds, "explaining": float(np.concatenate(alone).sum()), "peak_mb": peak[0] / 1e6}
+    return {
+        "seconds": seconds,
+        "explaining": float(np.concatenate(alone).sum()),
+        "peak_mb": max(memory for _, memory in seen) / 1e6,
+        "early_mb": max((memory for at, memory in seen if at < start + seconds / 5), default=0) / 1e6,
+    }
 
 
-def _watch(process: subprocess.Popen[bytes], peak: list[float]) -> None:
-    """Keep the largest memory of a process and its children, five times a second."""
+def _watch(process: subprocess.Popen[bytes], seen: list[tuple[float, int]]) -> None:
+    """Note the memory of a process and its children, five times a second, with the time."""
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(_memory(pid) for pid in _family(process.pid)))
+        seen.append((time.perf_counter(), sum(_memory(pid) for pid in _family(process.pid))))
         time.sleep(0.2)
 
 
@@ -143,7 +151,7 @@ NAMES = ("model", "rows", "backend", "workers")
 
 def measure(args: argparse.Namespace) -> None:
     known = [record for record in _read(args.json) if record.get("part", "tables") == "tables"]
-    print("model      rows      backend workers   rows/s  ms/row  peak MB  start  efficiency  later")
+    print("model      rows      backend workers   rows/s  ms/row  early MB  peak MB  start  efficiency  later   own")
     for model, rows, backend, workers in itertools.product(args.model, args.rows, args.backend, args.workers):
         short = _measured(args, known, (model, FILES, backend, workers))
         start = short["seconds"] - short["explaining"] / workers
@@ -174,9 +182,10 @@ def _tell(record: dict[str, Any], start: float, known: list[dict[str, Any]]) -> 
     ideal = None if one is None else rows * one["explaining"] / one["rows"] / record["workers"]
     print(
         f"{record['model']:<9} {rows:>9,} {record['backend']:>8} {record['workers']:>7} {rows / seconds:>8.0f} "
-        f"{1000 * record['explaining'] / rows:>7.3f} {record['peak_mb']:>8.0f} "
+        f"{1000 * record['explaining'] / rows:>7.3f} {record['early_mb']:>9.0f} {record['peak_mb']:>8.0f} "
         f"{start:>6.2f} {'-' if ideal is None else f'{ideal / seconds:.2f}':>11} "
-        f"{'-' if ideal is None else f'{ideal / (seconds - start):.2f}':>6}",
+        f"{'-' if ideal is None else f'{ideal / (seconds - start):.2f}':>6} "
+        f"{record['explaining'] / (seconds * record['workers']):>5.2f}",
         flush=True,
     )
 

@@ -36,11 +36,13 @@ def test_a_line_is_kept_and_not_measured_again(small, monkeypatch, capsys):
     assert start["rows"] == scale.FILES  # one row in each file: what a run takes beside its explanations
     assert (first["model"], first["rows"], first["backend"], first["workers"]) == ("forest", 40, "threads", 2)
     assert first["seconds"] > 0
-    assert first["peak_mb"] > 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith(" -")  # nothing to compare it with yet
+    assert first["peak_mb"] >= first["early_mb"] > 0
+    *_, efficiency, later, own = capsys.readouterr().out.split()
+    assert (efficiency, later) == ("-", "-")  # nothing to compare it with yet
+    assert float(own) == pytest.approx(first["explaining"] / first["seconds"] / 2, abs=0.006)
     run(monkeypatch, *words, "--workers", "1,2")
     assert len(kept.read_text().splitlines()) == 4
-    assert not capsys.readouterr().out.splitlines()[-1].endswith(" -")
+    assert "-" not in capsys.readouterr().out.split()[-3:]
     with pytest.raises(SystemExit):
         run(monkeypatch, "--model", "no-such-model")
 

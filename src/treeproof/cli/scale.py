@@ -48,6 +48,8 @@ _ELSEWHERE = {
     *("words", "usual_timeout", "said", "constraints", "rows_default"),
 }
 _LOG_EVERY = 10.0  # seconds between lines in a pipe
+# A client of Dask keeps what it sent last, rows and all: by default a thousand chunks, which are gigabytes at worst.
+_BRIEF = {"distributed.admin.low-level-log-length": 10}
 # What a cluster of Dask on this machine need not watch: nobody looks at it, and all that takes a tenth of a core.
 _CALM = {
     "distributed.worker.profile.enabled": False,
@@ -178,6 +180,7 @@ def _workers(args: argparse.Namespace) -> Iterator[None]:
     except ImportError as error:
         raise MissingExtraError("--backend dask needs Dask: pip install 'treeproof[scale]'.") from error
     with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(_BRIEF))
         address = args.scheduler
         if address is None:
             stack.enter_context(dask.config.set(_CALM))

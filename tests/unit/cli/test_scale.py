@@ -183,6 +183,23 @@ class TestResults:
         assert lines() == expected(explainer, rows)
         assert len(gzip.decompress(Path("proofs/p0.jsonl.gz").read_bytes()).splitlines()) == N // PARTS
 
+    @pytest.mark.slow
+    def test_are_not_kept_by_the_client_of_a_cluster(self, rows, explainer, capsys, monkeypatch):
+        distributed = pytest.importorskip("distributed", reason="Dask is not installed: what it keeps is NOT tested")
+        kept = []
+
+        class Client(distributed.Client):
+            def __enter__(self):
+                kept.append(self.scheduler_comm.recent_message_log.maxlen)
+                return super().__enter__()
+
+        monkeypatch.setattr(distributed, "Client", Client)
+        with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+            words = ["--backend", "dask", "--scheduler", cluster.scheduler_address, "--jobs", "1"]
+            assert run(capsys, "in", "--all", "--out", "out", *words)[0] == 0
+        assert lines() == expected(explainer, rows)
+        assert kept == [10]  # messages, each with the rows of a chunk
+
 
 @pytest.mark.usefixtures("files")
 class TestFaults:
