@@ -650,7 +650,7 @@ class Explainer:
                 scale=scale,
                 usual=self._spreads,
             )
-            deadline = deadline_after(seconds_after(timeout, start))
+            deadline = context.deadline(seconds_after(timeout, start))
             ordering = context.order(order, preferred, moves.instance, deadline)
             left = seconds_after(timeout, start)
             return contrastive.find_change(context, moves, target, ordering, distance, left, costs, cancel)

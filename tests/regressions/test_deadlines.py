@@ -212,3 +212,15 @@ def test_a_point_that_rounding_may_have_decided_is_told(value, certain):
     point = context.space.cells(np.array([1.0, 1.0], dtype=np.float32))
     assert context.cells.band > 0
     assert context.cells.may_tie(point, context.cells.label(point)) is not certain
+
+
+def test_a_search_ends_before_the_deadline_by_what_its_answer_takes(explainer):
+    context = explainer._context
+    assert context.deadline(None) is None
+    now = time.monotonic()
+    few, many = (context.deadline(10, n_rows) - now for n_rows in (0, 10**6))
+    assert 9.9 < few < 10.1
+    assert many == pytest.approx(few - 10**6 * context.space.n_features * 1e-7, abs=0.05)
+    assert context.deadline(10, 10**12) - now == pytest.approx(5, abs=0.05)  # half of the time is for the search
+    with pytest.raises(tp.InputError, match="timeout"):
+        context.deadline(-1)

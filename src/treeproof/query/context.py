@@ -32,6 +32,10 @@ from treeproof.space.wording import show_day
 
 Order = Literal["importance", "row", "index"]
 
+# What an answer takes after its search, measured with thousands of features and millions of nodes.
+_FEATURE_SECONDS, _NODE_SECONDS = 1e-5, 1e-8
+_VALUE_SECONDS = 1e-7  # to read one of a row
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Instance:
@@ -126,7 +130,21 @@ class Context:
         Features that are not fixed take the cells `free`, by default those of the instance's ball, or else all.
         """
         free = instance.free if free is None else free
-        return Cache(self.cells, self.oracle, instance.point, claim, deadline_after(timeout), cancel, free, self.units)
+        return Cache(self.cells, self.oracle, instance.point, claim, self.deadline(timeout), cancel, free, self.units)
+
+    def deadline(self, timeout: float | None, n_rows: int = 0) -> float | None:
+        """Return when a search must end so that its answer is there `timeout` seconds from now.
+
+        The more features there are, the longer it takes to write an answer; in the largest models a search has not
+        ended at once; and rows that are read between take their time. All that never is more than half of the time.
+        """
+        check_timeout(timeout)
+        if timeout is None:
+            return None
+        after = (
+            _NODE_SECONDS * self.forest.n_nodes + (_FEATURE_SECONDS + _VALUE_SECONDS * n_rows) * self.space.n_features
+        )
+        return deadline_after(timeout - min(after, timeout / 2))
 
     def features(self, features: Iterable[str | int]) -> list[int]:
         """Return the indices of features given by name or index; a group's name stands for its features."""

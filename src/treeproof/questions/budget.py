@@ -19,7 +19,7 @@ from treeproof.model.floats import rounded_down
 from treeproof.model.frames import Origin, pandas
 from treeproof.proof.verified import VerifiedOracle
 from treeproof.query.ball import Ball
-from treeproof.query.context import Context, Instance, Order, deadline_after
+from treeproof.query.context import Context, Instance, Order
 from treeproof.query.oracle import Cancel, Stays
 from treeproof.query.tally import Statistics
 from treeproof.questions.abductive import Abductive, checked, make_abductive
@@ -157,7 +157,7 @@ def _reach_far(
         return replace(found, at_most=budget.most, furthest=proved, _widen=None if inflate else widen)
 
     def widen(timeout: float | None) -> Abductive:
-        search.cache.deadline = deadline_after(timeout)
+        search.cache.deadline = context.deadline(timeout)
         return result(inflate=True)
 
     return result(inflate)

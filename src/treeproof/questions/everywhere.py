@@ -22,7 +22,7 @@ from treeproof.model.columns import Label, Rows, Value
 from treeproof.model.floats import FLOAT64, rounded_down
 from treeproof.oracles.sums import NOTHING, SumOracle
 from treeproof.proof.pairs import Meant
-from treeproof.query.context import Context, Instance, deadline_after
+from treeproof.query.context import Context, Instance
 from treeproof.query.oracle import Refuted
 from treeproof.query.sums import Score, keeps, score_of
 from treeproof.query.twins import Trees
@@ -181,7 +181,7 @@ def everywhere(context: Context, where: Any, timeout: float | None) -> Everywher
             f"The conditions must be satisfiable. Got {where!r}: no value of {context.space.names[region.empty]!r} is."
         )
     found = Everywhere(
-        replace(context, units=context.plain.units), region, tuple(r.text for r in given), deadline_after(timeout)
+        replace(context, units=context.plain.units), region, tuple(r.text for r in given), context.deadline(timeout)
     )
     for f, domain in enumerate(found.domains):
         if context.cells.ordered[f] and not isinstance(domain, range):

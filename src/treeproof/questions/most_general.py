@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from treeproof.model.columns import Label, Value
 from treeproof.model.frames import Origin
-from treeproof.query.context import Context, Instance, deadline_after, sooner
+from treeproof.model.rows import by_number
+from treeproof.query.context import Context, Instance, sooner
 from treeproof.query.oracle import Stays, expired
 from treeproof.query.tally import Statistics
 from treeproof.questions.coverage import Coverage, locate_rows
@@ -124,8 +125,9 @@ def generalise(context: Context, instance: Instance, X: Any, ordering: list[int]
     The search begins with the widened explanation that half of the time gives, so that no deadline makes the rule cover
     less than that does, however long the rows take to read.
     """
-    start, deadline = time.perf_counter(), deadline_after(timeout)
-    searching = deadline_after(None if timeout is None else _SEARCHING * timeout)
+    start, n_rows = time.perf_counter(), by_number(X)[0]
+    deadline = context.deadline(timeout, n_rows)
+    searching = context.deadline(None if timeout is None else _SEARCHING * timeout, n_rows)
     cache = context.cache(instance, Stays(instance.label), None)
     cache.deadline = sooner(deadline)
     why = abductive(cache, ordering)

@@ -231,7 +231,7 @@ def find_rules(context: Context, X: Any, at_most: int, at_most_conditions: int |
     for name, number in (("at_most", at_most), ("at_most_conditions", at_most_conditions)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1):
             raise InputError(f"The '{name}' parameter must be a whole number of at least 1. Got {number!r} instead.")
-    start, deadline = time.perf_counter(), deadline_after(timeout)
+    start, deadline = time.perf_counter(), context.deadline(timeout)
     rows = locate_rows(context, X)
     if not rows:
         raise InputError("There must be at least one row. Got none.")
