@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treeproof.errors import InputError, did_you_mean, require_bool, require_mapping, require_one_of
+from treeproof.errors import InputError, did_you_mean, require_bool, require_one_of
 from treeproof.model import scores as statements
 from treeproof.model.decision import Vote
 from treeproof.model.forest import Forest
@@ -188,7 +188,6 @@ class Explainer:
         forest = dated(forest, kinds)
         require_one_of("domain", domain, ("all", "observed"))
         require_bool("verify", verify)
-        require_mapping("names", names, "labels to their names, such as {0: 'good', 1: 'bad'}")
         if domain == "observed" and data is None:
             raise InputError("domain='observed' needs rows to look at. Pass them as data=X.")
         if data is not None:
@@ -221,7 +220,7 @@ class Explainer:
             verify,
             form_of(space, data, narrows(chosen)),
         )
-        self._names = copy(names)
+        self._names = copy(names) if isinstance(names, Mapping) else names  # anything else is refused below
         self._forest = forest
         self._made = self._make(forest, self._names)
 
