@@ -49,7 +49,7 @@ ARRAY = np.zeros((2, 2, 2))
     "options", [{"other": ARRAY}, {"names": (name for name in "ab")}, {"verify": np.array([None, {}], dtype=object)}]
 )
 def test_an_array_in_place_of_one_value_is_refused(options):
-    with pytest.raises(tp.InputError, match="must (be|map)"):
+    with pytest.raises(tp.InputError, match=r"must (be|map)"):
         explainer(**options)
 
 
