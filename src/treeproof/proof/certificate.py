@@ -113,7 +113,7 @@ def check(
 
     Parameters
     ----------
-    certificate : Certificate, dict, text, or path
+    certificate : Certificate, dict, str, or path
         What ``why.certificate()`` returned, its document, its text, or the file that it was saved to.
     model : fitted model, Forest, path, or treeproof.checker.Model
         The model it must be about. The checker reads it in the form of `save_forest`; a model in another form is
