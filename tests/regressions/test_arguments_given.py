@@ -70,3 +70,5 @@ def test_the_text_of_a_certificate_is_taken_for_one():
     assert tp.check(text, one.forest) == tp.check(json.loads(text), one.forest)
     with pytest.raises(tp.CheckError, match="damaged"):
         tp.check(text[:-2], one.forest)
+    with pytest.raises(tp.CheckError, match="budget"):
+        tp.check(text + " " * 10**6, one.forest, budget=10**5)

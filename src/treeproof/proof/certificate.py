@@ -147,7 +147,7 @@ def check(
     if isinstance(certificate, Certificate):
         certificate = certificate.document
     elif isinstance(certificate, str) and certificate.lstrip().startswith("{"):
-        certificate = _parsed(certificate)
+        certificate = _parsed(certificate, budget)
     elif isinstance(certificate, str | os.PathLike):
         certificate = checker.read(certificate, budget)
     second = other if other is None or isinstance(other, Model) else model_text(other, trust, budget)
@@ -161,8 +161,9 @@ def check(
     return checker.check(certificate, text, row, budget, second)
 
 
-def _parsed(text: str) -> Any:
-    """Return the document in the text of a certificate."""
+def _parsed(text: str, budget: float) -> Any:
+    """Return the document in the text of a certificate; CheckError if it is too large for the budget."""
+    checker.Budget(budget).spend(checker.BYTE_STEPS * len(text))
     try:
         return checker.parse(text)
     except checker.DAMAGED as error:
