@@ -390,38 +390,25 @@ bool Lagrangian::fix(Box& box, std::int64_t target, bool& empty, Recorder* recor
   return shrank;
 }
 
-std::int32_t Lagrangian::branch(Side& side) const {
-  const Residual& r = *residual_;
-  std::int32_t chosen = 0;
-  std::int64_t most = -1;
-  for (std::size_t i = 0; i < r.features.size(); ++i) {
-    const std::int32_t begin = r.slot_begin[i], last = r.slot_begin[i + 1] - 1;
-    std::int64_t all = 0, before = 0;
-    for (std::int32_t s = begin; s <= last; ++s) all += disagreement_[s];
-    if (all <= most) continue;
-    most = all;
-    for (chosen = begin; chosen < last; ++chosen) {
-      before += disagreement_[chosen];
-      if (2 * before >= all) break;
-    }
-  }
-  side = slot_left_[chosen] ? Side::left : Side::right;
-  return r.slot_node[chosen];
+Branches Lagrangian::branches(std::size_t most) const {
+  return choose_branches(
+      *residual_, most, [&](std::int32_t s) { return disagreement_[s]; },
+      [&](std::int32_t s) { return slot_left_[s] != 0; });
 }
 
-void Lagrangian::save(Prices& prices) {
-  if (!residual_->shared.empty()) {
-    sharers_.assign(alpha_.size(), 1);
-    for (const auto& [gate, origin] : residual_->shared) ++sharers_[gate];
-    for (std::size_t g = 0; g < alpha_.size(); ++g) {
-      const std::int32_t n = sharers_[g];
-      prices.set(residual_->gate_origin[g], alpha_[g] - alpha_[g] / n * (n - 1), beta_[g] - beta_[g] / n * (n - 1));
-    }
-    for (const auto& [gate, origin] : residual_->shared)
-      prices.set(origin, alpha_[gate] / sharers_[gate], beta_[gate] / sharers_[gate]);
+void Prices::store(const Residual& residual, const std::vector<std::int32_t>& alpha,
+                   const std::vector<std::int32_t>& beta) {
+  if (residual.shared.empty()) {
+    for (std::size_t g = 0; g < alpha.size(); ++g) set(residual.gate_origin[g], alpha[g], beta[g]);
     return;
   }
-  for (std::size_t g = 0; g < alpha_.size(); ++g) prices.set(residual_->gate_origin[g], alpha_[g], beta_[g]);
+  sharers_.assign(alpha.size(), 1);
+  for (const auto& [gate, origin] : residual.shared) ++sharers_[gate];
+  for (std::size_t g = 0; g < alpha.size(); ++g) {
+    const std::int32_t n = sharers_[g];
+    set(residual.gate_origin[g], alpha[g] - alpha[g] / n * (n - 1), beta[g] - beta[g] / n * (n - 1));
+  }
+  for (const auto& [gate, origin] : residual.shared) set(origin, alpha[gate] / sharers_[gate], beta[gate] / sharers_[gate]);
 }
 
 }  // namespace treeproof

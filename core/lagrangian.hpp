@@ -38,6 +38,9 @@ class Prices {
   std::int32_t beta(std::int32_t gate) const { return entries_[gate].when == now_ ? entries_[gate].beta : 0; }
   void set(std::int32_t gate, std::int32_t alpha, std::int32_t beta) { entries_[gate] = {alpha, beta, now_}; }
 
+  // Store prices of the gates of a residual forest for their origins; several that are one there share them.
+  void store(const Residual& residual, const std::vector<std::int32_t>& alpha, const std::vector<std::int32_t>& beta);
+
  private:
   struct Entry {
     std::int32_t alpha, beta;
@@ -45,7 +48,46 @@ class Prices {
   };
   std::vector<Entry> entries_;
   std::uint32_t now_ = 1;
+  std::vector<std::int32_t> sharers_;  // per gate: the gates of the forest that it stands for
 };
+
+// Where to split a box: the side to look at first, and a node of the forest that makes the split.
+struct Branch {
+  std::int32_t node;
+  Side side;
+};
+using Branches = std::vector<Branch>;
+
+// The features on which the trees' best paths and the features' best cells disagreed most, each split at the median of
+// its disagreements; at least one, and at most so many. (The single split with the most disagreements cuts off too
+// little: twice the boxes.)
+template <typename Count, typename GoesLeft>
+Branches choose_branches(const Residual& residual, std::size_t most, const Count& disagreement, const GoesLeft& left) {
+  struct Candidate {
+    std::int64_t all;
+    std::int32_t slot;
+  };
+  std::vector<Candidate> best;
+  for (std::size_t i = 0; i < residual.features.size(); ++i) {
+    const std::int32_t begin = residual.slot_begin[i], last = residual.slot_begin[i + 1] - 1;
+    std::int64_t all = 0, before = 0;
+    for (std::int32_t s = begin; s <= last; ++s) all += disagreement(s);
+    if (!best.empty() && (all == 0 || (best.size() == most && all <= best.back().all))) continue;
+    std::int32_t chosen = begin;
+    for (; chosen < last; ++chosen) {
+      before += disagreement(chosen);
+      if (2 * before >= all) break;
+    }
+    if (best.size() == most) best.pop_back();
+    const auto place = std::find_if(best.begin(), best.end(), [&](const Candidate& other) { return other.all < all; });
+    best.insert(place, {all, chosen});
+  }
+  while (best.size() > 1 && best.back().all == 0) best.pop_back();
+  Branches branches;
+  for (const Candidate& candidate : best)
+    branches.push_back({residual.slot_node[candidate.slot], left(candidate.slot) ? Side::left : Side::right});
+  return branches;
+}
 
 // The payments on a path do not exceed this, so that values fit 32 bits.
 constexpr std::int32_t kLargestPayments = 1 << 29;
@@ -89,13 +131,17 @@ class Lagrangian {
   // The prices that are not 0: a node of the forest that stands for the gate, alpha, beta.
   std::vector<std::int32_t> nonzero_prices() const;
 
-  // Where to split the box: the feature on which the trees' best paths and the features' best cells disagreed most
-  // since `start`, at the median of the disagreements. Returns a node of the forest that makes this split, and the side
-  // of the feature's best cell. (The single split with the most disagreements cuts off too little: twice the boxes.)
-  std::int32_t branch(Side& side) const;
+  // Where to split the box, by at most so many features: see choose_branches. Disagreements are counted since `start`,
+  // and the side of the feature's best cell comes first.
+  Branches branches(std::size_t most) const;
+
+  // The prices at hand, per gate of the residual forest, and the largest that one may be.
+  const std::vector<std::int32_t>& alpha() const { return alpha_; }
+  const std::vector<std::int32_t>& beta() const { return beta_; }
+  std::int32_t price_limit() const { return largest_price_; }
 
   // Store the prices for the gates' origins.
-  void save(Prices& prices);
+  void save(Prices& prices) const { prices.store(*residual_, alpha_, beta_); }
 
  private:
   void evaluate_features();
@@ -120,7 +166,6 @@ class Lagrangian {
   std::vector<std::uint8_t> slot_left_;  // per slot: the feature's best cell goes left
   std::vector<Cell> best_cell_;  // per feature of the residual
   std::vector<std::int64_t> best_earning_;  // per feature of the residual: above that of going left at all splits
-  std::vector<std::int32_t> sharers_;  // per gate: the gates of the forest that it stands for
   std::vector<std::int32_t> disagreement_;  // per slot: steps at which a best path took the other side
 };
 

@@ -20,6 +20,7 @@ constexpr int kCheckInterval = 7;
 constexpr int kFirstAtRoot = 24;
 constexpr int kSoonAtRoot = 32;
 constexpr int kSoon = 16;
+constexpr int kSoonInLanes = 6;
 // Steps aim below the target by what one tree matters, and start with twice Polyak's length; it is halved after some
 // steps without a better bound. Found by trial on the paper's forests and on boosted models: shorter steps, averaged or
 // deflected directions were slower.
@@ -42,7 +43,13 @@ constexpr int kLocalPatienceBelow = 30;
 constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
 // A new box costs about as much as so many iterations, and a query about so many nodes of each tree.
 constexpr std::uint64_t kWorkOfBox = 8, kWorkOfTree = 2;
+// Below a box with groves, boxes are split by so many features at once, and their parts improved together.
+constexpr std::size_t kSplits = 3;
+static_assert(1U << kSplits == Lanes::kLanes);
+constexpr std::uint64_t kWorkOfLanes = 2;  // what an evaluation of all parts costs, in evaluations of one
 constexpr std::size_t kMostJoined = 2048;  // trees: each is tried with every grove, without a look at the clock
+
+Side other(Side side) { return side == Side::left ? Side::right : Side::left; }
 
 }  // namespace
 
@@ -182,8 +189,9 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
   return rivals;
 }
 
-// True if no point of the box wins all pairs; otherwise the outcome says why not.
-bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth) {
+// True if no point of the box wins all pairs; otherwise the outcome says why not. If its prices have been `improved`
+// already, they are the ones kept, and the box is to be split there.
+bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved) {
   Level& here = level(depth);
   here.joined = depth > 0 && level(depth - 1).joined;
   if (depth == 0) band_ = -1;
@@ -199,7 +207,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
     if (!choose_pair(box, pairs, depth, again, pair, closed))
       return closed || (outcome_.status != Status::stopped && decide_exactly(outline_of(here, box), pairs));
     std::int64_t target = forest_.scale.target(forest_, pair);
-    closed = optimise(here, box, pair, target, depth);
+    closed = optimise(here, box, pair, target, depth, improved != nullptr);
     if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
     if (outcome_.boxes >= next_local_ && depth > 0) {
@@ -207,8 +215,9 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
       if (finds_witness_around(here, box, pair, target)) return false;
     }
 
-    Side side{};
-    const std::int32_t node = here.lagrangian.branch(side);
+    const bool in_lanes = here.joined && Lanes::takes(forest_, here.residual);
+    Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? kSplits : 1);
+    improved = nullptr;
     bool empty = false;
     const bool narrowed = target > forest_.scale.target(forest_, pair);
     if (here.lagrangian.fix(box, target, empty, recorder_, pair) || empty) outcome_.near_tie |= narrowed;
@@ -221,14 +230,99 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth)
       here.joined = true;
       continue;
     }
-    if (box.side(forest_, node) != Side::both) continue;
+    std::erase_if(branches, [&](const Branch& branch) { return box.side(forest_, branch.node) != Side::both; });
+    if (branches.empty()) continue;
+    if (in_lanes) return close_parts(box, std::move(branches), pair, target, depth);
+    const auto [node, side] = branches.front();
     Box first = box;
     first.restrict(forest_, node, side);
     if (recorder_ != nullptr) recorder_->split(first, forest_.nodes[node].feature);
     if (!close(std::move(first), pairs, depth + 1)) return false;
     here.lagrangian.save(prices(pair));
-    box.restrict(forest_, node, side == Side::left ? Side::right : Side::left);
+    box.restrict(forest_, node, other(side));
   }
+}
+
+// Split a box by several features at once, and close its parts: all together as far as that goes, then each for itself.
+bool Searcher::close_parts(const Box& box, Branches branches, Pair pair, std::int64_t target, std::size_t depth) {
+  Level& here = level(depth);
+  std::vector<Box>& parts = here.parts;
+  parts.assign(1, box);
+  for (const auto& [node, side] : branches) {  // the most promising part comes first
+    const std::size_t n = parts.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      parts.push_back(parts[i]);
+      parts[i].restrict(forest_, node, side);
+      parts.back().restrict(forest_, node, other(side));
+    }
+  }
+  std::array<bool, Lanes::kLanes> open{};
+  std::fill_n(open.begin(), parts.size(), true);
+  here.lanes.start(here.residual, parts, here.lagrangian);
+  if (!improve_parts(here, pair, target, open)) return false;
+  for (std::size_t lane = 0; lane < parts.size(); ++lane) {
+    if (!open[lane]) continue;
+    here.lanes.save(static_cast<int>(lane), prices(pair));
+    branches = here.lanes.branches(static_cast<int>(lane), kSplits);
+    if (!close(parts[lane], {pair}, depth + 1, &branches)) return false;
+  }
+  return true;
+}
+
+// Lower the bounds of all parts until they close them or stall; `open` says which are left. False if it must stop.
+bool Searcher::improve_parts(Level& level, Pair pair, std::int64_t target, std::array<bool, Lanes::kLanes>& open) {
+  struct Progress {
+    std::int64_t best = std::numeric_limits<std::int64_t>::max(), best_at_check = std::int64_t{1} << 50;
+    int waited = 0;
+    bool stalls = false;
+  };
+  const std::int64_t wide_target = forest_.scale.target(forest_, pair), exact_target = this->exact_target(pair);
+  std::array<Progress, Lanes::kLanes> progress;
+  std::array<double, Lanes::kLanes> scale{};
+  std::array<std::int64_t, Lanes::kLanes> aim{};
+  std::array<bool, Lanes::kLanes> better{}, moves{};
+  for (int lane = 0; lane < Lanes::kLanes; ++lane) scale[lane] = open[lane] ? kFirstStep : 0;
+  for (int i = 0; i < kMost; ++i) {
+    if ((*must_stop_)()) {
+      outcome_.status = Status::stopped;
+      return false;
+    }
+    outcome_.work += kWorkOfLanes * level.residual.nodes.size();
+    level.lanes.evaluate();
+    bool goes_on = false;
+    for (int lane = 0; lane < Lanes::kLanes; ++lane) {
+      better[lane] = false;
+      if (!open[lane]) continue;
+      Progress& own = progress[lane];
+      const std::int64_t bound = level.lanes.bound(lane);
+      if (bound < target) {
+        open[lane] = false;
+        scale[lane] = 0;
+        outcome_.near_tie |= bound >= wide_target;
+        ++outcome_.boxes;
+        continue;
+      }
+      better[lane] = bound < own.best;
+      if (better[lane]) {
+        own.best = bound;
+        own.waited = 0;
+      } else if (++own.waited >= kPatience) {
+        scale[lane] *= 0.5;
+        own.waited = 0;
+      }
+      if (i % kCheckInterval == kCheckInterval - 1) {
+        own.stalls = own.stalls || (own.best_at_check - own.best) * kSoonInLanes < (own.best - target) * kCheckInterval;
+        own.best_at_check = own.best;
+      }
+      goes_on = goes_on || !own.stalls;
+      aim[lane] = (bound < exact_target ? target : exact_target) - forest_.scale.typical();
+    }
+    if (std::find(better.begin(), better.end(), true) != better.end()) level.lanes.keep_prices(better);
+    if (!goes_on) break;
+    level.lanes.step(aim, scale, moves);
+    for (int lane = 0; lane < Lanes::kLanes; ++lane) progress[lane].stalls = progress[lane].stalls || !moves[lane];
+  }
+  return true;
 }
 
 // Whether it is time for groves. A proof has none: its checker knows bounds on single trees.
@@ -294,13 +388,14 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
 }
 
 // Lower the bound until it closes the box (then true), a witness is found or time is up (the status tells), or it
-// stalls. The target rises where a narrower band matters.
-bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth) {
+// stalls. The target rises where a narrower band matters. Prices that have been `improved` are only looked at.
+bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth,
+                        bool improved) {
   Lagrangian& lagrangian = level.lagrangian;
   lagrangian.start(level.residual, box, prices(pair));
   outcome_.work += kWorkOfBox * level.residual.nodes.size();
   const std::int64_t wide_target = target, exact_target = this->exact_target(pair);
-  const int most = depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
+  const int most = improved ? 1 : depth == 0 ? kMostAtRoot : kMost, unchecked = depth == 0 ? kFirstAtRoot : 0;
   const int soon = depth == 0 ? kSoonAtRoot : kSoon;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   std::int64_t best_at_check = std::int64_t{1} << 50;  // large, so that the first check never ends it
@@ -496,7 +591,7 @@ void Searcher::suggest(const std::vector<Cell>& point) {
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_)});
+  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Lanes(), {}});
   return *levels_[depth];
 }
 

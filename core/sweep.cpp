@@ -43,12 +43,13 @@ bool Sweep::violates() const { return fails(leaves_, votes_) && keeps_clauses(fo
 std::optional<Cell> Sweep::nearest_violation(int f, Cell from, Cell to) {
   const bool upward = from <= to;
   turns_.clear();
+  open_.clear();
   for (std::size_t t = 0; t < leaves_.size(); ++t)
     if ((asked_[t] & bit(f)) != 0)
-      visit_along(forest_, forest_.roots[t], point_, f, std::min(from, to), std::max(from, to), open_,
-                  [&](std::int32_t leaf, Cell low, Cell high) {
-                    turns_.push_back({upward ? low : high, static_cast<std::int32_t>(t), leaf});
-                  });
+      open_.push_back({forest_.roots[t], std::min(from, to), std::max(from, to), static_cast<std::int32_t>(t)});
+  visit_along(forest_, point_, f, open_, [&](const Stretch& cells) {
+    turns_.push_back({upward ? cells.low : cells.high, cells.tree, cells.node});
+  });
   std::sort(turns_.begin(), turns_.end(),
             [&](const Turn& a, const Turn& b) { return upward ? a.from < b.from : a.from > b.from; });
   turned_leaves_ = leaves_;

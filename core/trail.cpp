@@ -53,14 +53,19 @@ std::int64_t Trail::best_lead(const Box& box, int f, Cell& best) {
   if (!forest_.ordered[f]) return lead_;
   const Cell low = box.low[f], high = box.high[f];
   gain_.assign(static_cast<std::size_t>(high - low) + 2, 0);
-  for (std::size_t t = 0; t < leaves_.size(); ++t) {
-    if ((met_[t] & bit(f)) == 0 || !forest_.contested(t, pair_)) continue;
-    const std::int64_t now = worth_[t];
-    visit_along(forest_, forest_.roots[t], point_, f, low, high, open_, [&](std::int32_t leaf, Cell first, Cell last) {
-      const std::int64_t change = difference(leaf) - now;
-      gain_[first - low] += change;
-      gain_[last - low + 1] -= change;
-    });
+  open_.clear();
+  for (std::size_t t = 0; t < leaves_.size(); ++t)
+    if ((met_[t] & bit(f)) != 0 && forest_.contested(t, pair_))
+      open_.push_back({forest_.roots[t], low, high, static_cast<std::int32_t>(t)});
+  reached_.clear();
+  visit_along(forest_, point_, f, open_, [&](const Stretch& cells) {
+    __builtin_prefetch(forest_.scores_of(cells.node));
+    reached_.push_back(cells);
+  });
+  for (const auto& [leaf, first, last, tree] : reached_) {
+    const std::int64_t change = difference(leaf) - worth_[tree];
+    gain_[first - low] += change;
+    gain_[last - low + 1] -= change;
   }
   std::int64_t here = 0, most = 0;
   for (Cell cell = low; cell <= high; ++cell) {

@@ -45,7 +45,7 @@ class Trail {
   std::vector<std::int64_t> worth_;  // per tree: what its leaf adds to the lead
   std::int64_t lead_ = 0;
   std::vector<std::int64_t> gain_;  // per cell of a feature that is looked at: what it adds more than the cell before
-  std::vector<Stretch> open_;
+  std::vector<Stretch> open_, reached_;
 };
 
 }  // namespace treeproof

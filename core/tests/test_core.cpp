@@ -28,6 +28,7 @@ void check_layers(Random& random, const Case& c) {
     build(random, c, workshop, contest);
     check_groves(random, c, groves, contest);
     check_lagrangian(random, c, contest);
+    check_lanes(random, c, groves, contest);
     check_local_search(random, c, search, contest);
   }
 }

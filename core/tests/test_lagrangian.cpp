@@ -231,11 +231,18 @@ void check_lagrangian(Random& random, const Case& c, const Contest& contest) {
     for (const std::int64_t target : {best, best + 1, bound, bound - random.between(0, 1 << Scale::kBits)})
       check_fix(c, contest, lagrangian, bound, target, prices);
     if (!r.slot_node.empty()) {
-      Side side{};
-      const std::int32_t node = lagrangian.branch(side);
-      CHECK(contest.box.side(c.forest, node) == Side::both, "a box is split where it goes both ways");
-      const TwinNode& twin = *c.twins[node];
-      CHECK((side == Side::left) == twin.goes_left[point[twin.feature]], "the best cell's side comes first");
+      const auto most = static_cast<std::size_t>(random.between(1, 4));
+      const Branches branches = lagrangian.branches(most);
+      CHECK(!branches.empty() && branches.size() <= most, "a box can be split");
+      std::vector<int> split;
+      for (const auto& [node, side] : branches) {
+        CHECK(contest.box.side(c.forest, node) == Side::both, "a box is split where it goes both ways");
+        const TwinNode& twin = *c.twins[node];
+        CHECK((side == Side::left) == twin.goes_left[point[twin.feature]], "the best cell's side comes first");
+        CHECK(std::find(split.begin(), split.end(), twin.feature) == split.end(), "a feature is split once");
+        split.push_back(twin.feature);
+      }
+      CHECK(lagrangian.branches(1).front().node == branches.front().node, "the worst feature comes first");
     }
     if (random.chance(30)) {
       lagrangian.keep_prices();

@@ -1,0 +1,266 @@
+#include "lanes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace treeproof {
+namespace {
+
+using Eight = Lanes::Eight;
+using Four = Lanes::Four;
+using Half = std::int32_t __attribute__((vector_size(2 * Lanes::kLanes)));
+using Bits = std::uint32_t __attribute__((vector_size(4 * Lanes::kLanes)));  // sums modulo 2^32
+
+constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::min();  // what a side is worth that a part excludes
+constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
+constexpr std::int32_t kLargestMove = 1 << 26;
+constexpr int kRightBits = 16;  // as in lagrangian.cpp
+
+}  // namespace
+
+// The halves of a vector, with room for sums.
+#define WIDEN(from, low, high)                           \
+  Four low, high;                                        \
+  {                                                      \
+    Half halves[2];                                      \
+    std::memcpy(halves, &(from), sizeof(halves));        \
+    low = __builtin_convertvector(halves[0], Four);      \
+    high = __builtin_convertvector(halves[1], Four);     \
+  }
+
+// Compiled once for any processor, and once for those with AVX2, whose vectors hold eight numbers.
+struct Lanes::Pass {
+  [[gnu::always_inline]] static inline void evaluate(Lanes& lanes) {
+    const Residual& r = *lanes.residual_;
+    Four* const turn = lanes.turn_.data();
+    for (std::size_t s = 0; s < r.slot_turn.size(); ++s) turn[2 * s] = turn[2 * s + 1] = Four{} + r.slot_turn[s];
+    const std::int32_t n_gates = r.n_gates(), n_nodes = r.n_nodes();
+    const std::int32_t* const slot = r.gate_slot.data();
+    const Eight move = lanes.move_, largest = Eight{} + lanes.largest_price_, none = {};
+    const Eight *const lower_alpha = lanes.lower_alpha_.data(), *const lower_beta = lanes.lower_beta_.data();
+    Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
+    Bits *const alphas = reinterpret_cast<Bits*>(lanes.alphas_.data()),
+                *const betas = reinterpret_cast<Bits*>(lanes.betas_.data());
+    Bits to_left = {}, to_right = {};
+    // Who goes left everywhere earns all alphas; the features add what is better.
+    Four low_bound = Four{} + r.offset, high_bound = low_bound;
+    for (std::int32_t g = 0; g < n_gates; ++g) {
+      Eight a = alpha[g] - move * lower_alpha[g], b = beta[g] - move * lower_beta[g];
+      a = a < none ? none : a > largest ? largest : a;
+      b = b < none ? none : b > largest ? largest : b;
+      alpha[g] = a;
+      beta[g] = b;
+      alphas[g] = to_left;
+      betas[g] = to_right;
+      to_left += reinterpret_cast<Bits>(a);
+      to_right += reinterpret_cast<Bits>(b);
+      WIDEN(a, low, high)
+      low_bound += low;
+      high_bound += high;
+      const Eight more = b - a;
+      WIDEN(more, low_more, high_more)
+      turn[2 * slot[g]] += low_more;
+      turn[2 * slot[g] + 1] += high_more;
+    }
+    alphas[n_gates] = to_left;
+    betas[n_gates] = to_right;
+    lanes.move_ = none;
+    const Residual::Fork* const nodes = r.nodes.data();
+    const Eight *const no_left = lanes.no_left_.data(), *const no_right = lanes.no_right_.data();
+    Eight *const value = lanes.value_.data() + r.n_constants(), *const lead = lanes.lead_.data();
+    const Eight never = Eight{} + kNever;
+    for (std::int32_t n = 0; n < n_nodes; ++n) {
+      const Residual::Fork& fork = nodes[n];
+      Eight left = value[fork.left] - reinterpret_cast<Eight>(alphas[fork.left_end] - alphas[fork.gate]);
+      Eight right = value[fork.right] - reinterpret_cast<Eight>(betas[fork.gate + 1] - betas[fork.right_begin]);
+      left = no_left[fork.slot] ? never : left;
+      right = no_right[fork.slot] ? never : right;
+      lead[n] = (left < right) - (left > right);
+      value[n] = left > right ? left : right;
+    }
+    for (const std::int32_t root : r.roots) {
+      WIDEN(value[root], low, high)
+      low_bound += low;
+      high_bound += high;
+    }
+    Eight* const slot_left = lanes.slot_left_.data();
+    for (std::size_t i = 0; i < r.features.size(); ++i) {
+      const std::int32_t begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+      Four low_most = Four{} + kNowhere, high_most = low_most, low_more = {}, high_more = {};
+      Four low_past = {}, high_past = {};
+      WIDEN(lanes.first_[i], low_first, high_first)
+      WIDEN(lanes.last_[i], low_last, high_last)
+      for (std::int32_t s = begin; s <= end; ++s) {
+        if (s > begin) {
+          low_more += turn[2 * s - 2];
+          high_more += turn[2 * s - 1];
+        }
+        const Four low = (low_more > low_most) & (low_first <= s) & (low_last >= s);
+        const Four high = (high_more > high_most) & (high_first <= s) & (high_last >= s);
+        low_past = low ? Four{} + s : low_past;
+        low_most = low ? low_more : low_most;
+        high_past = high ? Four{} + s : high_past;
+        high_most = high ? high_more : high_most;
+      }
+      low_bound += low_most;
+      high_bound += high_most;
+      const Half halves[] = {__builtin_convertvector(low_past, Half), __builtin_convertvector(high_past, Half)};
+      Eight past;
+      std::memcpy(&past, halves, sizeof(past));
+      for (std::int32_t s = begin; s < end; ++s) slot_left[s] = (past <= s) & 1;
+    }
+    for (const auto& [node, i] : r.singles) slot_left[r.slot_begin[i]] = (lead[node] > none) & 1;
+    std::memcpy(lanes.bound_.data(), &low_bound, sizeof(low_bound));
+    std::memcpy(lanes.bound_.data() + kLanes / 2, &high_bound, sizeof(high_bound));
+  }
+
+  // Follow the best paths, and find the prices that have to move.
+  [[gnu::always_inline]] static inline void follow(Lanes& lanes) {
+    const Residual& r = *lanes.residual_;
+    const Residual::Fork* const nodes = r.nodes.data();
+    const Eight *const slot_left = lanes.slot_left_.data(), *const lead = lanes.lead_.data();
+    Eight *const reached = lanes.reached_.data(), *const implied = lanes.implied_.data(),
+                 *const disagreement = lanes.disagreement_.data();
+    const Eight none = {};
+    for (const std::int32_t root : r.roots) reached[root] = Eight{} + -1;
+    for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
+      const Residual::Fork& fork = nodes[n];
+      const Eight here = reached[n], cell_left = slot_left[fork.slot];
+      const Eight path_left = lead[n] + cell_left > none;  // where both sides are as good, agree with the cell
+      const Eight left = here & path_left, right = here & ~path_left;
+      if (fork.left >= 0) reached[fork.left] = left;
+      if (fork.right >= 0) reached[fork.right] = right;
+      implied[fork.gate] += left & 1;
+      implied[fork.left_end] -= left & 1;
+      implied[fork.right_begin] += right & (1 << kRightBits);
+      implied[fork.gate + 1] -= right & (1 << kRightBits);
+      disagreement[fork.slot] += ((left & 1) ^ cell_left) & here & 1;
+    }
+    const std::int32_t n_gates = r.n_gates();
+    const std::int32_t* const slot = r.gate_slot.data();
+    const Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
+    Eight *const lower_alpha = lanes.lower_alpha_.data(), *const lower_beta = lanes.lower_beta_.data();
+    Eight sides = {}, length = {};
+    for (std::int32_t g = 0; g < n_gates; ++g) {
+      sides += implied[g];
+      implied[g] = none;
+      const Eight left = sides & 1, right = sides >> kRightBits, cell_left = slot_left[slot[g]];
+      lower_alpha[g] = (cell_left & (((alpha[g] > none) & 1) | left)) - left;
+      lower_beta[g] = ((1 - cell_left) & (((beta[g] > none) & 1) | right)) - right;
+      length += (lower_alpha[g] & 1) + (lower_beta[g] & 1);
+    }
+    implied[n_gates] = none;
+    lanes.length_ = length;
+  }
+
+  [[gnu::always_inline]] static inline void keep(Lanes& lanes, const std::array<bool, kLanes>& which) {
+    Eight mask = {};
+    for (int lane = 0; lane < kLanes; ++lane) mask[lane] = which[lane] ? -1 : 0;
+    const Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
+    Eight *const best_alpha = lanes.best_alpha_.data(), *const best_beta = lanes.best_beta_.data();
+    for (std::size_t g = 0; g < lanes.alpha_.size(); ++g) {
+      best_alpha[g] = mask ? alpha[g] : best_alpha[g];
+      best_beta[g] = mask ? beta[g] : best_beta[g];
+    }
+  }
+
+  static void evaluate_anywhere(Lanes& lanes) { evaluate(lanes); }
+  static void follow_anywhere(Lanes& lanes) { follow(lanes); }
+  static void keep_anywhere(Lanes& lanes, const std::array<bool, kLanes>& which) { keep(lanes, which); }
+#ifdef __x86_64__
+  [[gnu::target("avx2")]] static void evaluate_avx2(Lanes& lanes) { evaluate(lanes); }
+  [[gnu::target("avx2")]] static void follow_avx2(Lanes& lanes) { follow(lanes); }
+  [[gnu::target("avx2")]] static void keep_avx2(Lanes& lanes, const std::array<bool, kLanes>& which) {
+    keep(lanes, which);
+  }
+#endif
+};
+
+Lanes::Passes Lanes::passes(bool anywhere) {
+#ifdef __x86_64__
+  if (!anywhere && __builtin_cpu_supports("avx2")) return {Pass::evaluate_avx2, Pass::follow_avx2, Pass::keep_avx2};
+#else
+  static_cast<void>(anywhere);
+#endif
+  return {Pass::evaluate_anywhere, Pass::follow_anywhere, Pass::keep_anywhere};
+}
+
+bool Lanes::takes(const Forest& forest, const Residual& residual) {
+  return std::all_of(residual.features.begin(), residual.features.end(),
+                     [&](std::int32_t f) { return forest.ordered[f]; });
+}
+
+void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const Lagrangian& prices) {
+  residual_ = &residual;
+  const std::size_t n = residual.nodes.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
+  const std::size_t features = residual.features.size(), constants = residual.constants.size();
+  largest_price_ = prices.price_limit();
+  for (auto* numbers : {&alpha_, &beta_, &best_alpha_, &best_beta_, &lower_alpha_, &lower_beta_})
+    numbers->resize(gates);
+  for (auto* numbers : {&alphas_, &betas_, &implied_}) numbers->resize(gates + 1);
+  std::fill(implied_.begin(), implied_.end(), Eight{});
+  for (std::size_t g = 0; g < gates; ++g) {
+    best_alpha_[g] = alpha_[g] = Eight{} + prices.alpha()[g];
+    best_beta_[g] = beta_[g] = Eight{} + prices.beta()[g];
+  }
+  std::fill(lower_alpha_.begin(), lower_alpha_.end(), Eight{});
+  std::fill(lower_beta_.begin(), lower_beta_.end(), Eight{});
+  move_ = Eight{};
+  value_.resize(constants + n);
+  for (std::size_t c = 0; c < constants; ++c) value_[constants - 1 - c] = Eight{} + residual.constants[c];
+  lead_.resize(n);
+  reached_.resize(n);
+  turn_.resize(2 * slots);
+  slot_left_.resize(slots);
+  disagreement_.assign(slots, Eight{});
+  no_left_.assign(slots, Eight{});
+  no_right_.assign(slots, Eight{});
+  first_.resize(features);
+  last_.resize(features);
+  for (std::size_t i = 0; i < features; ++i) {
+    const std::int32_t begin = residual.slot_begin[i], end = residual.slot_begin[i + 1];
+    first_[i] = Eight{} + begin;
+    last_[i] = Eight{} + end;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Box& part = parts[std::min(static_cast<std::size_t>(lane), parts.size() - 1)];
+      const Cell low = part.low[residual.features[i]], high = part.high[residual.features[i]];
+      for (std::int32_t s = begin; s < end && low > residual.slot_cut[s]; ++s) {
+        no_left_[s][lane] = -1;
+        first_[i][lane] = s + 1;
+      }
+      for (std::int32_t s = end - 1; s >= begin && high <= residual.slot_cut[s]; --s) {
+        no_right_[s][lane] = -1;
+        last_[i][lane] = s;
+      }
+    }
+  }
+}
+
+void Lanes::step(const std::array<std::int64_t, kLanes>& target, const std::array<double, kLanes>& scale,
+                 std::array<bool, kLanes>& moves) {
+  passes_.follow(*this);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    moves[lane] = length_[lane] > 0;
+    if (!moves[lane] || scale[lane] == 0) continue;
+    const double exact = scale[lane] * static_cast<double>(bound_[lane] - target[lane]) / length_[lane];
+    move_[lane] = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
+  }
+}
+
+void Lanes::save(int lane, Prices& prices) const {
+  std::vector<std::int32_t> alpha(best_alpha_.size()), beta(best_beta_.size());
+  for (std::size_t g = 0; g < alpha.size(); ++g) {
+    alpha[g] = best_alpha_[g][lane];
+    beta[g] = best_beta_[g][lane];
+  }
+  prices.store(*residual_, alpha, beta);
+}
+
+Branches Lanes::branches(int lane, std::size_t most) const {
+  return choose_branches(
+      *residual_, most, [&](std::int32_t s) { return disagreement_[s][lane]; },
+      [&](std::int32_t s) { return slot_left_[s][lane] != 0; });
+}
+
+}  // namespace treeproof
