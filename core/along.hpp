@@ -15,8 +15,9 @@ struct Stretch {  // of cells that lead through a node of a tree
 };
 
 // For each of the trees that `open` lists, with their roots and the cells to look at, visit the leaves that these cells
-// of an ordered feature reach, or these numbers of a gapped one, each with its stretch; `low` is at most `high`. All trees go down side by side, a node each in turn: nodes lie far apart in memory, and while one is fetched
-// the others go on.
+// of an ordered feature reach, or these numbers of a gapped one, each with its stretch; `low` is at most `high`. All
+// trees go down side by side, a node each in turn: nodes lie far apart in memory, and while one is fetched the others
+// go on.
 template <typename Visit>
 void visit_along(const Forest& forest, const std::vector<Cell>& point, int f, std::vector<Stretch>& open,
                  const Visit& visit) {

@@ -408,7 +408,8 @@ void Prices::store(const Residual& residual, const std::vector<std::int32_t>& al
     const std::int32_t n = sharers_[g];
     set(residual.gate_origin[g], alpha[g] - alpha[g] / n * (n - 1), beta[g] - beta[g] / n * (n - 1));
   }
-  for (const auto& [gate, origin] : residual.shared) set(origin, alpha[gate] / sharers_[gate], beta[gate] / sharers_[gate]);
+  for (const auto& [gate, origin] : residual.shared)
+    set(origin, alpha[gate] / sharers_[gate], beta[gate] / sharers_[gate]);
 }
 
 }  // namespace treeproof

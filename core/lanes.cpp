@@ -10,27 +10,61 @@ namespace {
 using Eight = Lanes::Eight;
 using Four = Lanes::Four;
 using Half = std::int32_t __attribute__((vector_size(2 * Lanes::kLanes)));
-using Bits = std::uint32_t __attribute__((vector_size(4 * Lanes::kLanes)));  // sums modulo 2^32
+using Modular = std::uint32_t __attribute__((vector_size(4 * Lanes::kLanes)));
 
 constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::min();  // what a side is worth that a part excludes
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
+constexpr std::int32_t kMostInBytes = 127;  // gates whose two prices a byte can count
 constexpr std::int32_t kLargestMove = 1 << 26;
-constexpr int kRightBits = 16;  // as in lagrangian.cpp
+
+// What all sets of lanes are: as vectors with all bits of their lanes, and as numbers with a byte for each.
+struct Tables {
+  alignas(Lanes::kAlignment) Eight mask[256];
+  std::uint64_t bytes[256];
+
+  Tables() {
+    for (int set = 0; set < 256; ++set) {
+      bytes[set] = 0;
+      for (int lane = 0; lane < Lanes::kLanes; ++lane) {
+        mask[set][lane] = -(set >> lane & 1);
+        bytes[set] |= static_cast<std::uint64_t>(set >> lane & 1) << (8 * lane);
+      }
+    }
+  }
+};
+const Tables tables;
 
 }  // namespace
 
 // The halves of a vector, with room for sums.
-#define WIDEN(from, low, high)                           \
-  Four low, high;                                        \
-  {                                                      \
-    Half halves[2];                                      \
-    std::memcpy(halves, &(from), sizeof(halves));        \
-    low = __builtin_convertvector(halves[0], Four);      \
-    high = __builtin_convertvector(halves[1], Four);     \
+#define WIDEN(from, low, high)                       \
+  Four low, high;                                    \
+  {                                                  \
+    Half halves[2];                                  \
+    std::memcpy(halves, &(from), sizeof(halves));    \
+    low = __builtin_convertvector(halves[0], Four);  \
+    high = __builtin_convertvector(halves[1], Four); \
   }
 
 // Compiled once for any processor, and once for those with AVX2, whose vectors hold eight numbers.
 struct Lanes::Pass {
+  // The lanes in which a comparison holds.
+  template <bool kAvx2>
+  [[gnu::always_inline]] static inline Lanes::Bits bits(const Eight& holds) {
+#if defined(__x86_64__) && !defined(__clang__)
+    if constexpr (kAvx2) {
+      using Floats = float __attribute__((vector_size(4 * kLanes)));
+      return static_cast<Lanes::Bits>(__builtin_ia32_movmskps256(reinterpret_cast<Floats>(holds)));
+    }
+#endif
+    const Eight weights = {1, 2, 4, 8, 16, 32, 64, 128}, some = holds & weights;
+    std::uint64_t words[4];
+    std::memcpy(words, &some, sizeof(words));
+    const std::uint64_t all = words[0] | words[1] | words[2] | words[3];
+    return static_cast<Lanes::Bits>(all | all >> 32);
+  }
+
+  template <bool kAvx2>
   [[gnu::always_inline]] static inline void evaluate(Lanes& lanes) {
     const Residual& r = *lanes.residual_;
     Four* const turn = lanes.turn_.data();
@@ -38,23 +72,28 @@ struct Lanes::Pass {
     const std::int32_t n_gates = r.n_gates(), n_nodes = r.n_nodes();
     const std::int32_t* const slot = r.gate_slot.data();
     const Eight move = lanes.move_, largest = Eight{} + lanes.largest_price_, none = {};
-    const Eight *const lower_alpha = lanes.lower_alpha_.data(), *const lower_beta = lanes.lower_beta_.data();
+    const Eight* const mask = tables.mask;
+    Signs* const signs = lanes.signs_.data();
     Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
-    Bits *const alphas = reinterpret_cast<Bits*>(lanes.alphas_.data()),
-                *const betas = reinterpret_cast<Bits*>(lanes.betas_.data());
-    Bits to_left = {}, to_right = {};
+    Modular *const alphas = reinterpret_cast<Modular*>(lanes.alphas_.data()), *const betas = reinterpret_cast<Modular*>(
+                                                                                  lanes.betas_.data());
+    Modular to_left = {}, to_right = {};
     // Who goes left everywhere earns all alphas; the features add what is better.
     Four low_bound = Four{} + r.offset, high_bound = low_bound;
     for (std::int32_t g = 0; g < n_gates; ++g) {
-      Eight a = alpha[g] - move * lower_alpha[g], b = beta[g] - move * lower_beta[g];
+      Signs& sign = signs[g];
+      Eight a = alpha[g] - (move & mask[sign.alpha_falls]) + (move & mask[sign.alpha_rises]);
+      Eight b = beta[g] - (move & mask[sign.beta_falls]) + (move & mask[sign.beta_rises]);
       a = a < none ? none : a > largest ? largest : a;
       b = b < none ? none : b > largest ? largest : b;
       alpha[g] = a;
       beta[g] = b;
+      sign.alpha = bits<kAvx2>(a > none);
+      sign.beta = bits<kAvx2>(b > none);
       alphas[g] = to_left;
       betas[g] = to_right;
-      to_left += reinterpret_cast<Bits>(a);
-      to_right += reinterpret_cast<Bits>(b);
+      to_left += reinterpret_cast<Modular>(a);
+      to_right += reinterpret_cast<Modular>(b);
       WIDEN(a, low, high)
       low_bound += low;
       high_bound += high;
@@ -68,7 +107,8 @@ struct Lanes::Pass {
     lanes.move_ = none;
     const Residual::Fork* const nodes = r.nodes.data();
     const Eight *const no_left = lanes.no_left_.data(), *const no_right = lanes.no_right_.data();
-    Eight *const value = lanes.value_.data() + r.n_constants(), *const lead = lanes.lead_.data();
+    Eight* const value = lanes.value_.data() + r.n_constants();
+    Better* const better = lanes.better_.data();
     const Eight never = Eight{} + kNever;
     for (std::int32_t n = 0; n < n_nodes; ++n) {
       const Residual::Fork& fork = nodes[n];
@@ -76,7 +116,8 @@ struct Lanes::Pass {
       Eight right = value[fork.right] - reinterpret_cast<Eight>(betas[fork.gate + 1] - betas[fork.right_begin]);
       left = no_left[fork.slot] ? never : left;
       right = no_right[fork.slot] ? never : right;
-      lead[n] = (left < right) - (left > right);
+      better[n].left = bits<kAvx2>(left > right);
+      better[n].neither = bits<kAvx2>(left == right);
       value[n] = left > right ? left : right;
     }
     for (const std::int32_t root : r.roots) {
@@ -84,7 +125,7 @@ struct Lanes::Pass {
       low_bound += low;
       high_bound += high;
     }
-    Eight* const slot_left = lanes.slot_left_.data();
+    Lanes::Bits* const slot_left = lanes.slot_left_.data();
     for (std::size_t i = 0; i < r.features.size(); ++i) {
       const std::int32_t begin = r.slot_begin[i], end = r.slot_begin[i + 1];
       Four low_most = Four{} + kNowhere, high_most = low_most, low_more = {}, high_more = {};
@@ -108,9 +149,9 @@ struct Lanes::Pass {
       const Half halves[] = {__builtin_convertvector(low_past, Half), __builtin_convertvector(high_past, Half)};
       Eight past;
       std::memcpy(&past, halves, sizeof(past));
-      for (std::int32_t s = begin; s < end; ++s) slot_left[s] = (past <= s) & 1;
+      for (std::int32_t s = begin; s < end; ++s) slot_left[s] = bits<kAvx2>(past <= s);
     }
-    for (const auto& [node, i] : r.singles) slot_left[r.slot_begin[i]] = (lead[node] > none) & 1;
+    for (const auto& [node, i] : r.singles) slot_left[r.slot_begin[i]] = better[node].left;
     std::memcpy(lanes.bound_.data(), &low_bound, sizeof(low_bound));
     std::memcpy(lanes.bound_.data() + kLanes / 2, &high_bound, sizeof(high_bound));
   }
@@ -119,39 +160,50 @@ struct Lanes::Pass {
   [[gnu::always_inline]] static inline void follow(Lanes& lanes) {
     const Residual& r = *lanes.residual_;
     const Residual::Fork* const nodes = r.nodes.data();
-    const Eight *const slot_left = lanes.slot_left_.data(), *const lead = lanes.lead_.data();
-    Eight *const reached = lanes.reached_.data(), *const implied = lanes.implied_.data(),
-                 *const disagreement = lanes.disagreement_.data();
-    const Eight none = {};
-    for (const std::int32_t root : r.roots) reached[root] = Eight{} + -1;
+    const Lanes::Bits* const slot_left = lanes.slot_left_.data();
+    Better* const better = lanes.better_.data();
+    Sides* const implied = lanes.implied_.data();
+    Eight* const disagreement = lanes.disagreement_.data();
+    for (const std::int32_t root : r.roots) better[root].reached = 0xff;
+    // Along the gates of a tree, the sides that a path implies change where one begins or ends: no two overlap.
     for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
       const Residual::Fork& fork = nodes[n];
-      const Eight here = reached[n], cell_left = slot_left[fork.slot];
-      const Eight path_left = lead[n] + cell_left > none;  // where both sides are as good, agree with the cell
-      const Eight left = here & path_left, right = here & ~path_left;
-      if (fork.left >= 0) reached[fork.left] = left;
-      if (fork.right >= 0) reached[fork.right] = right;
-      implied[fork.gate] += left & 1;
-      implied[fork.left_end] -= left & 1;
-      implied[fork.right_begin] += right & (1 << kRightBits);
-      implied[fork.gate + 1] -= right & (1 << kRightBits);
-      disagreement[fork.slot] += ((left & 1) ^ cell_left) & here & 1;
+      const Lanes::Bits here = better[n].reached, cell_left = slot_left[fork.slot];
+      // Where both sides are as good, agree with the cell.
+      const Lanes::Bits path_left = better[n].left | (better[n].neither & cell_left);
+      const Lanes::Bits left = here & path_left, right = here & ~path_left;
+      if (fork.left >= 0) better[fork.left].reached = left;
+      if (fork.right >= 0) better[fork.right].reached = right;
+      if (here == 0) continue;
+      implied[fork.gate].left ^= left;
+      implied[fork.left_end].left ^= left;
+      implied[fork.right_begin].right ^= right;
+      implied[fork.gate + 1].right ^= right;
+      disagreement[fork.slot] -= tables.mask[here & (path_left ^ cell_left)];
     }
     const std::int32_t n_gates = r.n_gates();
     const std::int32_t* const slot = r.gate_slot.data();
-    const Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
-    Eight *const lower_alpha = lanes.lower_alpha_.data(), *const lower_beta = lanes.lower_beta_.data();
-    Eight sides = {}, length = {};
-    for (std::int32_t g = 0; g < n_gates; ++g) {
-      sides += implied[g];
-      implied[g] = none;
-      const Eight left = sides & 1, right = sides >> kRightBits, cell_left = slot_left[slot[g]];
-      lower_alpha[g] = (cell_left & (((alpha[g] > none) & 1) | left)) - left;
-      lower_beta[g] = ((1 - cell_left) & (((beta[g] > none) & 1) | right)) - right;
-      length += (lower_alpha[g] & 1) + (lower_beta[g] & 1);
+    Signs* const signs = lanes.signs_.data();
+    Lanes::Bits left = 0, right = 0;
+    lanes.length_.fill(0);
+    for (std::int32_t begin = 0; begin < n_gates; begin += kMostInBytes) {
+      std::uint64_t moving = 0;  // a byte for each lane
+      for (std::int32_t g = begin; g < std::min(n_gates, begin + kMostInBytes); ++g) {
+        left ^= implied[g].left;
+        right ^= implied[g].right;
+        implied[g] = {};
+        Signs& sign = signs[g];
+        const Lanes::Bits cell_left = slot_left[slot[g]];
+        // The subgradient of a price is [the feature's cell goes there] - [the path implies it]; one of 0 cannot fall.
+        sign.alpha_falls = cell_left & sign.alpha & ~left;
+        sign.alpha_rises = left & ~cell_left;
+        sign.beta_falls = sign.beta & ~(cell_left | right);
+        sign.beta_rises = right & cell_left;
+        moving += tables.bytes[sign.alpha_falls | sign.alpha_rises] + tables.bytes[sign.beta_falls | sign.beta_rises];
+      }
+      for (int lane = 0; lane < kLanes; ++lane) lanes.length_[lane] += static_cast<int>(moving >> (8 * lane) & 0xff);
     }
-    implied[n_gates] = none;
-    lanes.length_ = length;
+    implied[n_gates] = {};
   }
 
   [[gnu::always_inline]] static inline void keep(Lanes& lanes, const std::array<bool, kLanes>& which) {
@@ -165,11 +217,11 @@ struct Lanes::Pass {
     }
   }
 
-  static void evaluate_anywhere(Lanes& lanes) { evaluate(lanes); }
+  static void evaluate_anywhere(Lanes& lanes) { evaluate<false>(lanes); }
   static void follow_anywhere(Lanes& lanes) { follow(lanes); }
   static void keep_anywhere(Lanes& lanes, const std::array<bool, kLanes>& which) { keep(lanes, which); }
 #ifdef __x86_64__
-  [[gnu::target("avx2")]] static void evaluate_avx2(Lanes& lanes) { evaluate(lanes); }
+  [[gnu::target("avx2")]] static void evaluate_avx2(Lanes& lanes) { evaluate<true>(lanes); }
   [[gnu::target("avx2")]] static void follow_avx2(Lanes& lanes) { follow(lanes); }
   [[gnu::target("avx2")]] static void keep_avx2(Lanes& lanes, const std::array<bool, kLanes>& which) {
     keep(lanes, which);
@@ -196,21 +248,18 @@ void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const
   const std::size_t n = residual.nodes.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
   const std::size_t features = residual.features.size(), constants = residual.constants.size();
   largest_price_ = prices.price_limit();
-  for (auto* numbers : {&alpha_, &beta_, &best_alpha_, &best_beta_, &lower_alpha_, &lower_beta_})
-    numbers->resize(gates);
-  for (auto* numbers : {&alphas_, &betas_, &implied_}) numbers->resize(gates + 1);
-  std::fill(implied_.begin(), implied_.end(), Eight{});
+  for (auto* numbers : {&alpha_, &beta_, &best_alpha_, &best_beta_}) numbers->resize(gates);
+  for (auto* numbers : {&alphas_, &betas_}) numbers->resize(gates + 1);
   for (std::size_t g = 0; g < gates; ++g) {
     best_alpha_[g] = alpha_[g] = Eight{} + prices.alpha()[g];
     best_beta_[g] = beta_[g] = Eight{} + prices.beta()[g];
   }
-  std::fill(lower_alpha_.begin(), lower_alpha_.end(), Eight{});
-  std::fill(lower_beta_.begin(), lower_beta_.end(), Eight{});
   move_ = Eight{};
+  signs_.assign(gates, {});
+  implied_.assign(gates + 1, {});
   value_.resize(constants + n);
   for (std::size_t c = 0; c < constants; ++c) value_[constants - 1 - c] = Eight{} + residual.constants[c];
-  lead_.resize(n);
-  reached_.resize(n);
+  better_.assign(n, {});
   turn_.resize(2 * slots);
   slot_left_.resize(slots);
   disagreement_.assign(slots, Eight{});
@@ -260,7 +309,7 @@ void Lanes::save(int lane, Prices& prices) const {
 Branches Lanes::branches(int lane, std::size_t most) const {
   return choose_branches(
       *residual_, most, [&](std::int32_t s) { return disagreement_[s][lane]; },
-      [&](std::int32_t s) { return slot_left_[s][lane] != 0; });
+      [&](std::int32_t s) { return (slot_left_[s] >> lane & 1) != 0; });
 }
 
 }  // namespace treeproof

@@ -75,16 +75,29 @@ class Lanes {
   const Residual* residual_ = nullptr;
   std::int32_t largest_price_ = 0;
   std::array<std::int64_t, kLanes> bound_{};
-  alignas(kAlignment) Eight move_{};  // by how much the next evaluation lowers prices, times what follows
-  alignas(kAlignment) Eight length_{};  // how many prices that will move
-  Vector<Eight> alpha_, beta_, best_alpha_, best_beta_, lower_alpha_, lower_beta_;  // per gate
+  alignas(kAlignment) Eight move_{};  // by how much the next evaluation moves prices
+  std::array<std::int32_t, kLanes> length_{};  // how many prices that are
+  Vector<Eight> alpha_, beta_, best_alpha_, best_beta_;  // per gate
   Vector<Eight> alphas_, betas_;  // per gate and behind the last: sums of those before it, modulo 2^32
   Vector<Eight> value_;  // per constant, the last one first, and node
-  Vector<Eight> lead_;  // per node: 1 if its left side is worth more than its right side, -1 if less, else 0
-  Vector<Eight> reached_;  // per node: all bits, if the best path leads there
-  Vector<Eight> implied_;  // per gate and behind the last: all 0 but within a step
   Vector<Four> turn_;  // per slot, two halves
-  Vector<Eight> slot_left_, disagreement_;  // per slot
+  Vector<Eight> disagreement_;  // per slot
+  // A bit for each lane where nothing is counted.
+  using Bits = std::uint8_t;
+  struct Signs {
+    Bits alpha = 0, beta = 0;  // the price is above 0
+    Bits alpha_falls = 0, alpha_rises = 0, beta_falls = 0, beta_rises = 0;  // when prices move
+  };
+  struct Sides {
+    Bits left = 0, right = 0;
+  };
+  struct Better {
+    Bits left = 0, neither = 0, reached = 0;  // the left side is worth more; neither is; the best path leads there
+  };
+  std::vector<Signs> signs_;  // per gate
+  std::vector<Sides> implied_;  // per gate and behind the last: where that changes; all 0 but within a step
+  std::vector<Better> better_;  // per node
+  std::vector<Bits> slot_left_;  // per slot
   Vector<Eight> no_left_, no_right_;  // per slot: all bits, if a part excludes that side
   Vector<Eight> first_, last_;  // per feature: the positions among its slots that a part has
 };

@@ -465,6 +465,10 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       if ((best_at_check - best) * soon < (best - target) * kCheckInterval) break;
       best_at_check = best;
     }
+    if (improved) {
+      narrow(bound);
+      return false;
+    }
     // Below the exact target, leaves that need the band keep the box open: these have to come below the other one.
     const std::int64_t aim = (bound < exact_target ? target : exact_target) - forest_.scale.typical();
     if (!lagrangian.step(aim, scale)) break;
@@ -591,7 +595,8 @@ void Searcher::suggest(const std::vector<Cell>& point) {
 }
 
 Searcher::Level& Searcher::level(std::size_t depth) {
-  while (levels_.size() <= depth) levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Lanes(), {}});
+  while (levels_.size() <= depth)
+    levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Lanes(), {}});
   return *levels_[depth];
 }
 

@@ -1,4 +1,5 @@
-// The bounds of eight parts of a box: that of the whole box is the scalar one, step by step; those of others are bounds.
+// The bounds of eight parts of a box: that of the whole box is the scalar one, step by step; those of others are
+// bounds.
 #include "../groves.hpp"
 #include "../lagrangian.hpp"
 #include "../lanes.hpp"
@@ -40,7 +41,8 @@ void check_parts(Random& random, const Case& c, const Contest& contest, const Re
     CHECK(lanes.bound(0) == bound, "the bound of a part that is the whole box is that of the box");
     for (int lane = 0; lane < n_parts; ++lane) {
       for (const std::size_t x : inside[lane])
-        CHECK(lanes.bound(lane) >= residual_value(c, r, c.points[x]), "no point of a part is worth more than its bound");
+        CHECK(lanes.bound(lane) >= residual_value(c, r, c.points[x]),
+              "no point of a part is worth more than its bound");
       ++counts.lanes;
       counts.fewer_in_lanes += lanes.bound(lane) < bound;
     }
