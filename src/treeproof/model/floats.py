@@ -104,6 +104,8 @@ class Floats:
         if self.dtype is np.float64:
             short[left] = values[left]
         for digits in () if self.dtype is np.float64 else (8, 9):
+            if not len(left):  # as in most rows: what follows takes as long for no numbers as for many
+                break
             # Numbers are less far apart below a power of two than above: its nearest decimal need not be the shortest.
             powers = left[np.abs(np.frexp(values[left])[0]) == 0.5]
             short[left] = _with_digits(digits, values[left])

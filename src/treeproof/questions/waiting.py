@@ -19,8 +19,9 @@ Answer = TypeVar("Answer")
 
 def is_drawn_on(stream: Any) -> bool:
     """Return whether a stream is a terminal, and the environment does not ask for plain text."""
-    plain = os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR")
-    return not plain and stream is not None and bool(stream.isatty())
+    if stream is None or not stream.isatty():
+        return False
+    return os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
 
 
 class _Teller:
