@@ -9,12 +9,16 @@ namespace {
 
 using Eight = Lanes::Eight;
 using Four = Lanes::Four;
-using Half = std::int32_t __attribute__((vector_size(2 * Lanes::kLanes)));
+using Half = std::int32_t __attribute__((vector_size(2 * Lanes::kLanes), may_alias));
 using Modular = std::uint32_t __attribute__((vector_size(4 * Lanes::kLanes)));
 
-constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::min();  // what a side is worth that a part excludes
+// What a side that a part excludes is worth less. No value less payments is below -2^30, so that this fits 32 bits; and
+// if one as large as that is not outweighed, the bound is still one.
+constexpr std::int32_t kNever = -(1 << 30);
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
+constexpr std::int32_t kMostInSum = 64;  // prices, of 2^24 at most, that are added in 32 bits
 constexpr std::int32_t kMostInBytes = 127;  // gates whose two prices a byte can count
+constexpr std::int32_t kLargestEarning = 1 << 30;
 constexpr std::int32_t kLargestMove = 1 << 26;
 
 // What all sets of lanes are: as vectors with all bits of their lanes, and as numbers with a byte for each.
@@ -36,15 +40,12 @@ const Tables tables;
 
 }  // namespace
 
-// The halves of a vector, with room for sums.
-#define WIDEN(from, low, high)                       \
-  Four low, high;                                    \
-  {                                                  \
-    Half halves[2];                                  \
-    std::memcpy(halves, &(from), sizeof(halves));    \
-    low = __builtin_convertvector(halves[0], Four);  \
-    high = __builtin_convertvector(halves[1], Four); \
-  }
+// The halves of a vector in memory, with room for sums.
+[[gnu::always_inline]] inline void widen(const Eight* from, Four& low, Four& high) {
+  const Half* const halves = reinterpret_cast<const Half*>(from);
+  low = __builtin_convertvector(halves[0], Four);
+  high = __builtin_convertvector(halves[1], Four);
+}
 
 // Compiled once for any processor, and once for those with AVX2, whose vectors hold eight numbers.
 struct Lanes::Pass {
@@ -67,8 +68,8 @@ struct Lanes::Pass {
   template <bool kAvx2>
   [[gnu::always_inline]] static inline void evaluate(Lanes& lanes) {
     const Residual& r = *lanes.residual_;
-    Four* const turn = lanes.turn_.data();
-    for (std::size_t s = 0; s < r.slot_turn.size(); ++s) turn[2 * s] = turn[2 * s + 1] = Four{} + r.slot_turn[s];
+    Eight* const turn = lanes.turn_.data();
+    std::fill(lanes.turn_.begin(), lanes.turn_.end(), Eight{});
     const std::int32_t n_gates = r.n_gates(), n_nodes = r.n_nodes();
     const std::int32_t* const slot = r.gate_slot.data();
     const Eight move = lanes.move_, largest = Eight{} + lanes.largest_price_, none = {};
@@ -80,27 +81,32 @@ struct Lanes::Pass {
     Modular to_left = {}, to_right = {};
     // Who goes left everywhere earns all alphas; the features add what is better.
     Four low_bound = Four{} + r.offset, high_bound = low_bound;
-    for (std::int32_t g = 0; g < n_gates; ++g) {
-      Signs& sign = signs[g];
-      Eight a = alpha[g] - (move & mask[sign.alpha_falls]) + (move & mask[sign.alpha_rises]);
-      Eight b = beta[g] - (move & mask[sign.beta_falls]) + (move & mask[sign.beta_rises]);
-      a = a < none ? none : a > largest ? largest : a;
-      b = b < none ? none : b > largest ? largest : b;
-      alpha[g] = a;
-      beta[g] = b;
-      sign.alpha = bits<kAvx2>(a > none);
-      sign.beta = bits<kAvx2>(b > none);
-      alphas[g] = to_left;
-      betas[g] = to_right;
-      to_left += reinterpret_cast<Modular>(a);
-      to_right += reinterpret_cast<Modular>(b);
-      WIDEN(a, low, high)
+    Four low, high;
+    const auto add = [&](const Eight* numbers) __attribute__((always_inline)) {
+      widen(numbers, low, high);
       low_bound += low;
       high_bound += high;
-      const Eight more = b - a;
-      WIDEN(more, low_more, high_more)
-      turn[2 * slot[g]] += low_more;
-      turn[2 * slot[g] + 1] += high_more;
+    };
+    for (std::int32_t begin = 0; begin < n_gates; begin += kMostInSum) {
+      Eight sum = {};
+      for (std::int32_t g = begin, end = std::min(n_gates, begin + kMostInSum); g < end; ++g) {
+        Signs& sign = signs[g];
+        Eight a = alpha[g] - (move & mask[sign.alpha_falls]) + (move & mask[sign.alpha_rises]);
+        Eight b = beta[g] - (move & mask[sign.beta_falls]) + (move & mask[sign.beta_rises]);
+        a = a < none ? none : a > largest ? largest : a;
+        b = b < none ? none : b > largest ? largest : b;
+        alpha[g] = a;
+        beta[g] = b;
+        sign.alpha = bits<kAvx2>(a > none);
+        sign.beta = bits<kAvx2>(b > none);
+        alphas[g] = to_left;
+        betas[g] = to_right;
+        to_left += reinterpret_cast<Modular>(a);
+        to_right += reinterpret_cast<Modular>(b);
+        sum += a;
+        turn[slot[g]] += b - a;
+      }
+      add(&sum);
     }
     alphas[n_gates] = to_left;
     betas[n_gates] = to_right;
@@ -109,40 +115,37 @@ struct Lanes::Pass {
     const Eight *const no_left = lanes.no_left_.data(), *const no_right = lanes.no_right_.data();
     Eight* const value = lanes.value_.data() + r.n_constants();
     Better* const better = lanes.better_.data();
-    const Eight never = Eight{} + kNever;
     for (std::int32_t n = 0; n < n_nodes; ++n) {
       const Residual::Fork& fork = nodes[n];
-      Eight left = value[fork.left] - reinterpret_cast<Eight>(alphas[fork.left_end] - alphas[fork.gate]);
-      Eight right = value[fork.right] - reinterpret_cast<Eight>(betas[fork.gate + 1] - betas[fork.right_begin]);
-      left = no_left[fork.slot] ? never : left;
-      right = no_right[fork.slot] ? never : right;
+      const Eight left =
+          value[fork.left] - reinterpret_cast<Eight>(alphas[fork.left_end] - alphas[fork.gate]) + no_left[fork.slot];
+      const Eight right = value[fork.right] - reinterpret_cast<Eight>(betas[fork.gate + 1] - betas[fork.right_begin]) +
+                          no_right[fork.slot];
       better[n].left = bits<kAvx2>(left > right);
       better[n].neither = bits<kAvx2>(left == right);
       value[n] = left > right ? left : right;
     }
-    for (const std::int32_t root : r.roots) {
-      WIDEN(value[root], low, high)
-      low_bound += low;
-      high_bound += high;
-    }
+    for (const std::int32_t root : r.roots) add(&value[root]);
     Lanes::Bits* const slot_left = lanes.slot_left_.data();
     for (std::size_t i = 0; i < r.features.size(); ++i) {
       const std::int32_t begin = r.slot_begin[i], end = r.slot_begin[i + 1];
       Four low_most = Four{} + kNowhere, high_most = low_most, low_more = {}, high_more = {};
       Four low_past = {}, high_past = {};
-      WIDEN(lanes.first_[i], low_first, high_first)
-      WIDEN(lanes.last_[i], low_last, high_last)
+      Four low_first, high_first, low_last, high_last;
+      widen(&lanes.first_[i], low_first, high_first);
+      widen(&lanes.last_[i], low_last, high_last);
       for (std::int32_t s = begin; s <= end; ++s) {
         if (s > begin) {
-          low_more += turn[2 * s - 2];
-          high_more += turn[2 * s - 1];
+          widen(&turn[s - 1], low, high);
+          low_more += low + r.slot_turn[s - 1];
+          high_more += high + r.slot_turn[s - 1];
         }
-        const Four low = (low_more > low_most) & (low_first <= s) & (low_last >= s);
-        const Four high = (high_more > high_most) & (high_first <= s) & (high_last >= s);
-        low_past = low ? Four{} + s : low_past;
-        low_most = low ? low_more : low_most;
-        high_past = high ? Four{} + s : high_past;
-        high_most = high ? high_more : high_most;
+        const Four low_better = (low_more > low_most) & (low_first <= s) & (low_last >= s);
+        const Four high_better = (high_more > high_most) & (high_first <= s) & (high_last >= s);
+        low_past = low_better ? Four{} + s : low_past;
+        low_most = low_better ? low_more : low_most;
+        high_past = high_better ? Four{} + s : high_past;
+        high_most = high_better ? high_more : high_most;
       }
       low_bound += low_most;
       high_bound += high_most;
@@ -247,12 +250,16 @@ void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const
   residual_ = &residual;
   const std::size_t n = residual.nodes.size(), slots = residual.slot_node.size(), gates = residual.gate_slot.size();
   const std::size_t features = residual.features.size(), constants = residual.constants.size();
-  largest_price_ = prices.price_limit();
+  // What the gates of a slot earn together has to fit 32 bits.
+  std::vector<std::int32_t> sharers(slots, 0);
+  for (const std::int32_t slot : residual.gate_slot) ++sharers[slot];
+  const std::int32_t most = slots == 0 ? 1 : *std::max_element(sharers.begin(), sharers.end());
+  largest_price_ = std::min(prices.price_limit(), kLargestEarning / std::max(most, 1));
   for (auto* numbers : {&alpha_, &beta_, &best_alpha_, &best_beta_}) numbers->resize(gates);
   for (auto* numbers : {&alphas_, &betas_}) numbers->resize(gates + 1);
   for (std::size_t g = 0; g < gates; ++g) {
-    best_alpha_[g] = alpha_[g] = Eight{} + prices.alpha()[g];
-    best_beta_[g] = beta_[g] = Eight{} + prices.beta()[g];
+    best_alpha_[g] = alpha_[g] = Eight{} + std::min(prices.alpha()[g], largest_price_);
+    best_beta_[g] = beta_[g] = Eight{} + std::min(prices.beta()[g], largest_price_);
   }
   move_ = Eight{};
   signs_.assign(gates, {});
@@ -260,7 +267,7 @@ void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const
   value_.resize(constants + n);
   for (std::size_t c = 0; c < constants; ++c) value_[constants - 1 - c] = Eight{} + residual.constants[c];
   better_.assign(n, {});
-  turn_.resize(2 * slots);
+  turn_.resize(slots);
   slot_left_.resize(slots);
   disagreement_.assign(slots, Eight{});
   no_left_.assign(slots, Eight{});
@@ -275,11 +282,11 @@ void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const
       const Box& part = parts[std::min(static_cast<std::size_t>(lane), parts.size() - 1)];
       const Cell low = part.low[residual.features[i]], high = part.high[residual.features[i]];
       for (std::int32_t s = begin; s < end && low > residual.slot_cut[s]; ++s) {
-        no_left_[s][lane] = -1;
+        no_left_[s][lane] = kNever;
         first_[i][lane] = s + 1;
       }
       for (std::int32_t s = end - 1; s >= begin && high <= residual.slot_cut[s]; --s) {
-        no_right_[s][lane] = -1;
+        no_right_[s][lane] = kNever;
         last_[i][lane] = s;
       }
     }

@@ -80,7 +80,7 @@ class Lanes {
   Vector<Eight> alpha_, beta_, best_alpha_, best_beta_;  // per gate
   Vector<Eight> alphas_, betas_;  // per gate and behind the last: sums of those before it, modulo 2^32
   Vector<Eight> value_;  // per constant, the last one first, and node
-  Vector<Four> turn_;  // per slot, two halves
+  Vector<Eight> turn_;  // per slot: what a cell earns more that goes right than one that goes left
   Vector<Eight> disagreement_;  // per slot
   // A bit for each lane where nothing is counted.
   using Bits = std::uint8_t;
@@ -98,7 +98,7 @@ class Lanes {
   std::vector<Sides> implied_;  // per gate and behind the last: where that changes; all 0 but within a step
   std::vector<Better> better_;  // per node
   std::vector<Bits> slot_left_;  // per slot
-  Vector<Eight> no_left_, no_right_;  // per slot: all bits, if a part excludes that side
+  Vector<Eight> no_left_, no_right_;  // per slot: what that side is worth less, where a part excludes it
   Vector<Eight> first_, last_;  // per feature: the positions among its slots that a part has
 };
 

@@ -277,8 +277,10 @@ Allowed inside_of(Random& random, const Case& c, const Allowed& around);
 // test_groves.cpp
 void check_groves(Random& random, const Case& c, Groves& groves, const Contest& contest);
 
-// test_lagrangian.cpp
+// test_lanes.cpp
 void check_lanes(Random& random, const Case& c, Groves& groves, const Contest& contest);
+
+// test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);
 void check_largest_prices();
 void check_prices_settle_a_contradiction();
@@ -302,6 +304,7 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
 
 // test_search.cpp
 void check_search(Random& random, const Case& c, Searcher& reused);
+void check_hard_queries();
 void check_moved_witnesses(Random& random, const Case& c);
 void regression_core_of_named_values();
 void regression_aim_where_leaves_need_the_band();

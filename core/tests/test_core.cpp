@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
   regression_target_beyond_all_scores(1);
   regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided
   check_no_trees();
+  check_hard_queries();
   check_edge_of_the_band();
   check_largest_prices();
   check_a_witness_ends_the_search();

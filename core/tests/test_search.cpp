@@ -70,6 +70,44 @@ void check_moved_witnesses(Random& random, const Case& c) {
   }
 }
 
+// Many trees over few cells: features are freed one after the other, and the last proofs take hundreds of boxes, most
+// of which are closed as parts of others, eight at a time.
+void check_hard_queries() {
+  for (const std::uint64_t seed : {4, 5, 6}) {
+    Random random(seed);
+    Model model;
+    model.n_classes = 2;
+    model.n_cells.assign(7, 4);
+    model.ordered.assign(model.n_cells.size(), 1);
+    model.vote = Vote::mean;
+    const Shape shape{151, 6, 0, {0, 1, 2, 3, 4, 5, 6}, {}};
+    for (int t = 0; t < shape.n_trees; ++t)
+      grow(random, model, shape, Values::pure, model.trees.emplace_back(), shape.depth);
+    for (Tree& tree : model.trees)  // one label is rare: proofs that it does not occur are the hardest
+      for (TwinNode& node : tree)
+        if (node.feature < 0 && random.chance(16)) node.values = {1.0, 0.0};
+    score(model, Values::pure);
+    const Case c(std::move(model));
+    Searcher searcher(c.forest);
+    std::uint64_t most = 0;
+    for (int i = 0; i < 12; ++i) {
+      const Point home = random.pick(c.points);
+      const Claim claim = true_claim(random, c, home);
+      searcher.forget();
+      Allowed allowed;
+      for (const Cell cell : home) allowed.push_back({cell});
+      for (std::size_t f = 0; f < home.size(); ++f) {
+        allowed[f] = c.full()[f];
+        const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop);
+        check_outcome(c, allowed, claim, outcome);
+        if (outcome.status == Status::refuted) allowed[f] = {home[f]};
+        if (outcome.status == Status::entailed) most = std::max(most, outcome.boxes);
+      }
+    }
+    CHECK(most > 12 + 2 * Lanes::kLanes, "some proof takes parts of parts");
+  }
+}
+
 // Each of two values of a feature wins one of two trees, a third value none. Allowing only the first two decides no
 // split, so the proof was said not to need that; but it needs that the third is excluded.
 void regression_core_of_named_values() {
