@@ -38,14 +38,14 @@ struct Tables {
 };
 const Tables tables;
 
-}  // namespace
-
 // The halves of a vector in memory, with room for sums.
 [[gnu::always_inline]] inline void widen(const Eight* from, Four& low, Four& high) {
   const Half* const halves = reinterpret_cast<const Half*>(from);
   low = __builtin_convertvector(halves[0], Four);
   high = __builtin_convertvector(halves[1], Four);
 }
+
+}  // namespace
 
 // Compiled once for any processor, and once for those with AVX2, whose vectors hold eight numbers.
 struct Lanes::Pass {
@@ -76,8 +76,8 @@ struct Lanes::Pass {
     const Eight* const mask = tables.mask;
     Signs* const signs = lanes.signs_.data();
     Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
-    Modular *const alphas = reinterpret_cast<Modular*>(lanes.alphas_.data()), *const betas = reinterpret_cast<Modular*>(
-                                                                                  lanes.betas_.data());
+    auto* const alphas = reinterpret_cast<Modular*>(lanes.alphas_.data());
+    auto* const betas = reinterpret_cast<Modular*>(lanes.betas_.data());
     Modular to_left = {}, to_right = {};
     // Who goes left everywhere earns all alphas; the features add what is better.
     Four low_bound = Four{} + r.offset, high_bound = low_bound;
