@@ -36,7 +36,7 @@ constexpr int kLocalInterval = 15;
 constexpr int kLocalPatience = 10;
 // Below it, in all of the query's box from the best cells of the box at hand: after so many boxes, and then whenever a
 // quarter more have been examined, so that it never takes much of the time.
-constexpr std::uint64_t kLocalAfter = 8;
+constexpr std::uint64_t kLocalAfter = 24;
 constexpr int kLocalPatienceBelow = 30;
 // Groves are joined once a query has taken so many boxes: choosing them costs as much as some. Boosted trees, many
 // small ones whose bound is far off, gain at once; of 100 voting trees only the hardest queries do.
