@@ -242,8 +242,8 @@ Lanes::Passes Lanes::passes(bool anywhere) {
 }
 
 bool Lanes::takes(const Forest& forest, const Residual& residual) {
-  return std::all_of(residual.features.begin(), residual.features.end(),
-                     [&](std::int32_t f) { return forest.ordered[f]; });
+  return residual.nodes.size() <= kMostNodes && std::all_of(residual.features.begin(), residual.features.end(),
+                                                            [&](std::int32_t f) { return forest.ordered[f]; });
 }
 
 void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const Lagrangian& prices) {

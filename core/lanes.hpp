@@ -39,7 +39,9 @@ class Lanes {
   // With loops for the processor at hand, or for any.
   explicit Lanes(bool anywhere = false) : passes_(passes(anywhere)) {}
 
-  // Whether it knows the features of a residual forest: ordered ones only.
+  // Whether it takes a residual forest: one with ordered features only, and not so large that the vectors, of which
+  // every depth of a search has its own, fill the memory.
+  static constexpr std::size_t kMostNodes = 1U << 16;
   static bool takes(const Forest& forest, const Residual& residual);
 
   // Start on at most eight parts of the box of a residual forest, with the prices of a bound on it.
