@@ -7,7 +7,6 @@
 namespace treeproof {
 namespace {
 
-constexpr std::int32_t kLargestMove = 1 << 26;
 constexpr int kRightBits = 16;  // right sides are counted in these bits of a number and beyond, left ones below
 
 }  // namespace
@@ -244,8 +243,7 @@ bool Lagrangian::step(std::int64_t target, double scale) {
   }
   implied[n_gates] = 0;
   if (length == 0) return false;
-  const double exact = scale * static_cast<double>(bound_ - target) / length;
-  move_ = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
+  move_ = length_of_move(bound_ - target, length, scale);
   return true;
 }
 

@@ -97,6 +97,14 @@ inline std::int32_t largest_price(std::int32_t n_gates, std::int32_t largest_pay
   return std::min(1 << 24, largest_payments / std::max(n_gates, 1));
 }
 
+// By how much to move that many prices, so that the bound would fall by so much if all else stayed as it is: Polyak's
+// length, times a scale.
+inline std::int32_t length_of_move(std::int64_t fall, std::int32_t n_prices, double scale) {
+  constexpr std::int32_t kLargest = 1 << 26;
+  const double exact = scale * static_cast<double>(fall) / n_prices;
+  return std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargest})));
+}
+
 class Lagrangian {
  public:
   explicit Lagrangian(const Forest& forest, std::int32_t largest_payments = kLargestPayments)

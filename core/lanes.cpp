@@ -19,7 +19,6 @@ constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
 constexpr std::int32_t kMostInSum = 64;  // prices, of 2^24 at most, that are added in 32 bits
 constexpr std::int32_t kMostInBytes = 127;  // gates whose two prices a byte can count
 constexpr std::int32_t kLargestEarning = 1 << 30;
-constexpr std::int32_t kLargestMove = 1 << 26;
 
 // What all sets of lanes are: as vectors with all bits of their lanes, and as numbers with a byte for each.
 struct Tables {
@@ -298,9 +297,8 @@ void Lanes::step(const std::array<std::int64_t, kLanes>& target, const std::arra
   passes_.follow(*this);
   for (int lane = 0; lane < kLanes; ++lane) {
     moves[lane] = length_[lane] > 0;
-    if (!moves[lane] || scale[lane] == 0) continue;
-    const double exact = scale[lane] * static_cast<double>(bound_[lane] - target[lane]) / length_[lane];
-    move_[lane] = std::max(1, static_cast<std::int32_t>(std::min(exact, double{kLargestMove})));
+    if (moves[lane] && scale[lane] != 0)
+      move_[lane] = length_of_move(bound_[lane] - target[lane], length_[lane], scale[lane]);
   }
 }
 
