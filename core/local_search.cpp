@@ -11,6 +11,19 @@ namespace treeproof {
 // the numbers of a gapped feature, except that a position may have no number; its missing values have no position, and
 // what they add lies behind all of these.
 
+void LocalSearch::scatter(const Residual& residual, const Box& box, std::vector<Cell>& point) {
+  const std::vector<Cell> first = box.first_point(forest_);
+  for (const std::int32_t f : residual.features) {
+    if (forest_.ordered[f]) {
+      point[f] = box.low[f] + static_cast<Cell>(random() % static_cast<std::uint32_t>(box.high[f] - box.low[f] + 1));
+      continue;
+    }
+    std::uint32_t n = 0;
+    for (Cell cell = first[f]; cell >= 0; cell = box.next_cell(forest_, f, cell))
+      if (random() % ++n == 0) point[f] = cell;
+  }
+}
+
 void LocalSearch::start(const Residual& residual, const Box& box, const std::vector<Cell>& point) {
   residual_ = &residual;
   box_ = &box;

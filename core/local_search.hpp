@@ -21,6 +21,9 @@ class LocalSearch {
   // Start the generator of random numbers again: what was searched before then changes nothing.
   void forget() { state_ = kSeed; }
 
+  // A point of the box with random cells where the residual forest has splits, and those of `point` elsewhere.
+  void scatter(const Residual& residual, const Box& box, std::vector<Cell>& point);
+
   // Start from a point of the box; its cells are only looked at where the residual forest has splits.
   void start(const Residual& residual, const Box& box, const std::vector<Cell>& point);
 

@@ -34,10 +34,12 @@ constexpr int kEarlierWitnessPatience = 3;
 constexpr int kSuggestionPatience = 8;  // from a point that was suggested, at once
 constexpr int kLocalInterval = 15;
 constexpr int kLocalPatience = 10;
-// Below it, in all of the query's box from the best cells of the box at hand: after so many boxes, and then whenever a
-// quarter more have been examined, so that it never takes much of the time.
-constexpr std::uint64_t kLocalAfter = 24;
-constexpr int kLocalPatienceBelow = 30;
+// Below it, in all of the query's box, once the query has taken so many boxes: in turns from random cells and from the
+// best cells of the box at hand. A search takes about so much work for each node of the box's residual forest, and all
+// of them together a small part of the query's: one in kLocalShare.
+constexpr std::uint64_t kLocalAfter = 12;
+constexpr int kLocalPatienceBelow = 60;
+constexpr std::uint64_t kWorkOfLocal = 20, kLocalShare = 16;
 // Groves are joined once a query has taken so many boxes: choosing them costs as much as some. Boosted trees, many
 // small ones whose bound is far off, gain at once; of 100 voting trees only the hardest queries do.
 constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
@@ -69,7 +71,8 @@ Outcome Searcher::decide(const Box& box, Claim claim, const std::vector<Cell>& h
   recorder_ = recorder;
   home_ = &home;
   must_stop_ = &must_stop;
-  next_local_ = kLocalAfter;
+  next_local_ = 0;
+  scatters_ = false;
   whole_pair_ = {-1, -1};
   outcome_ = Outcome{};
   outcome_.work = kWorkOfTree * forest_.roots.size();
@@ -210,10 +213,9 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
     closed = optimise(here, box, pair, target, depth, improved != nullptr);
     if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
-    if (outcome_.boxes >= next_local_ && depth > 0) {
-      next_local_ = outcome_.boxes + std::max(kLocalAfter, outcome_.boxes / 4);
-      if (finds_witness_around(here, box, pair, target)) return false;
-    }
+    if (depth > 0 && outcome_.boxes >= kLocalAfter && outcome_.work >= next_local_ &&
+        finds_witness_around(here, box, pair, target))
+      return false;
 
     const bool in_lanes = here.joined && Lanes::takes(forest_, here.residual);
     Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? kSplits : 1);
@@ -491,7 +493,7 @@ bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vect
   return refutes(std::move(point));
 }
 
-// Local search in all of the query's box, from the best cells of a part of it.
+// Local search in all of the query's box: from the best cells of a part of it, or from random ones in turn with that.
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
   if (pair.winner != whole_pair_.winner || pair.loser != whole_pair_.loser) {
     whole_pair_ = {-1, -1};
@@ -502,7 +504,15 @@ bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pa
     whole_pair_ = pair;
   }
   std::vector<Cell> point = nearest_in(part, *home_);
-  level.lagrangian.place_best_cells(point);
+  scatters_ = !scatters_;
+  if (scatters_) {
+    local_.scatter(whole_, outline_.box, point);
+  } else {
+    level.lagrangian.place_best_cells(point);
+  }
+  const std::uint64_t work = kWorkOfLocal * whole_.nodes.size();
+  outcome_.work += work;
+  next_local_ = outcome_.work + kLocalShare * work;
   return finds_witness(whole_, outline_.box, std::move(point), target, kLocalPatienceBelow);
 }
 

@@ -97,7 +97,8 @@ class Searcher {
   const std::vector<Cell>* home_ = nullptr;
   const Poll* must_stop_ = nullptr;
   Recorder* recorder_ = nullptr;
-  std::uint64_t next_local_ = 0;  // boxes to examine until the next local search in the whole box
+  std::uint64_t next_local_ = 0;  // the work after which there is a local search in the whole box
+  bool scatters_ = false;  // the last one started from random cells
   std::int64_t band_ = -1;  // for the pair at hand in all of the query's box, if not negative
   Residual whole_;  // of the whole box, once it is needed
   Pair whole_pair_{-1, -1};  // of which pair

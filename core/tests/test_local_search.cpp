@@ -36,6 +36,15 @@ void check_local_search(Random& random, const Case& c, LocalSearch& search, cons
   search.place(stayed);
   CHECK(stayed == start, "local search takes no step once it must stop");
 
+  Point scattered = start;
+  search.scatter(r, contest.box, scattered);
+  CHECK(contains(contest.allowed, scattered), "random cells are in the box");
+  for (std::size_t f = 0; f < start.size(); ++f) {
+    const bool splits =
+        std::find(r.features.begin(), r.features.end(), static_cast<std::int32_t>(f)) != r.features.end();
+    CHECK(splits || scattered[f] == start[f], "cells that no split looks at stay");
+  }
+
   for (const std::int64_t target : {best, best + 1, here}) {
     Point point = start;
     search.start(r, contest.box, start);
