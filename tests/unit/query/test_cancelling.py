@@ -19,7 +19,7 @@ SOON = 1.0  # seconds; 50 ms on an idle machine (see bench/treeproof_bench/workb
 
 @pytest.fixture(scope="module")
 def hard() -> tuple[tp.Explainer, Any]:
-    X, y = make_classification(400, 40, n_informative=30, n_redundant=0, random_state=0)
+    X, y = make_classification(400, 200, n_informative=30, n_redundant=0, random_state=0)
     return tp.Explainer(RandomForestClassifier(60, random_state=0, max_depth=8).fit(X, y), data=X), X
 
 
