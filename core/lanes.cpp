@@ -17,22 +17,19 @@ using Modular = std::uint32_t __attribute__((vector_size(4 * Lanes::kLanes)));
 constexpr std::int32_t kNever = -(1 << 30);
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
 constexpr std::int32_t kMostInSum = 64;  // prices, of 2^24 at most, that are added in 32 bits
+// Bits of many gates, which are compared at once.
+constexpr int kMany = 32;
+using Many = std::uint8_t __attribute__((vector_size(kMany), may_alias));
 constexpr std::int32_t kMostInBytes = 127;  // gates whose two prices a byte can count
 constexpr std::int32_t kLargestEarning = 1 << 30;
 
-// What all sets of lanes are: as vectors with all bits of their lanes, and as numbers with a byte for each.
+// What all sets of lanes are as vectors with all bits of their lanes.
 struct Tables {
   alignas(Lanes::kAlignment) Eight mask[256];
-  std::uint64_t bytes[256];
 
   Tables() {
-    for (int set = 0; set < 256; ++set) {
-      bytes[set] = 0;
-      for (int lane = 0; lane < Lanes::kLanes; ++lane) {
-        mask[set][lane] = -(set >> lane & 1);
-        bytes[set] |= static_cast<std::uint64_t>(set >> lane & 1) << (8 * lane);
-      }
-    }
+    for (int set = 0; set < 256; ++set)
+      for (int lane = 0; lane < Lanes::kLanes; ++lane) mask[set][lane] = -(set >> lane & 1);
   }
 };
 const Tables tables;
@@ -73,7 +70,10 @@ struct Lanes::Pass {
     const std::int32_t* const slot = r.gate_slot.data();
     const Eight move = lanes.move_, largest = Eight{} + lanes.largest_price_, none = {};
     const Eight* const mask = tables.mask;
-    Signs* const signs = lanes.signs_.data();
+    Lanes::Bits *const alpha_positive = lanes.alpha_positive_.data(), *const beta_positive =
+                                                                          lanes.beta_positive_.data();
+    const Lanes::Bits *const alpha_falls = lanes.alpha_falls_.data(), *const alpha_rises = lanes.alpha_rises_.data(),
+                             *const beta_falls = lanes.beta_falls_.data(), *const beta_rises = lanes.beta_rises_.data();
     Eight *const alpha = lanes.alpha_.data(), *const beta = lanes.beta_.data();
     auto* const alphas = reinterpret_cast<Modular*>(lanes.alphas_.data());
     auto* const betas = reinterpret_cast<Modular*>(lanes.betas_.data());
@@ -89,15 +89,14 @@ struct Lanes::Pass {
     for (std::int32_t begin = 0; begin < n_gates; begin += kMostInSum) {
       Eight sum = {};
       for (std::int32_t g = begin, end = std::min(n_gates, begin + kMostInSum); g < end; ++g) {
-        Signs& sign = signs[g];
-        Eight a = alpha[g] - (move & mask[sign.alpha_falls]) + (move & mask[sign.alpha_rises]);
-        Eight b = beta[g] - (move & mask[sign.beta_falls]) + (move & mask[sign.beta_rises]);
+        Eight a = alpha[g] - (move & mask[alpha_falls[g]]) + (move & mask[alpha_rises[g]]);
+        Eight b = beta[g] - (move & mask[beta_falls[g]]) + (move & mask[beta_rises[g]]);
         a = a < none ? none : a > largest ? largest : a;
         b = b < none ? none : b > largest ? largest : b;
         alpha[g] = a;
         beta[g] = b;
-        sign.alpha = bits<kAvx2>(a > none);
-        sign.beta = bits<kAvx2>(b > none);
+        alpha_positive[g] = bits<kAvx2>(a > none);
+        beta_positive[g] = bits<kAvx2>(b > none);
         alphas[g] = to_left;
         betas[g] = to_right;
         to_left += reinterpret_cast<Modular>(a);
@@ -163,19 +162,20 @@ struct Lanes::Pass {
     const Residual& r = *lanes.residual_;
     const Residual::Fork* const nodes = r.nodes.data();
     const Lanes::Bits* const slot_left = lanes.slot_left_.data();
-    Better* const better = lanes.better_.data();
+    const Better* const better = lanes.better_.data();
+    Lanes::Bits* const reached = lanes.reached_.data() + r.n_constants();
     Sides* const implied = lanes.implied_.data();
     Eight* const disagreement = lanes.disagreement_.data();
-    for (const std::int32_t root : r.roots) better[root].reached = 0xff;
+    for (const std::int32_t root : r.roots) reached[root] = 0xff;
     // Along the gates of a tree, the sides that a path implies change where one begins or ends: no two overlap.
     for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
       const Residual::Fork& fork = nodes[n];
-      const Lanes::Bits here = better[n].reached, cell_left = slot_left[fork.slot];
+      const Lanes::Bits here = reached[n], cell_left = slot_left[fork.slot];
       // Where both sides are as good, agree with the cell.
       const Lanes::Bits path_left = better[n].left | (better[n].neither & cell_left);
       const Lanes::Bits left = here & path_left, right = here & ~path_left;
-      if (fork.left >= 0) better[fork.left].reached = left;
-      if (fork.right >= 0) better[fork.right].reached = right;
+      reached[fork.left] = left;
+      reached[fork.right] = right;
       if (here == 0) continue;
       implied[fork.gate].left ^= left;
       implied[fork.left_end].left ^= left;
@@ -185,27 +185,45 @@ struct Lanes::Pass {
     }
     const std::int32_t n_gates = r.n_gates();
     const std::int32_t* const slot = r.gate_slot.data();
-    Signs* const signs = lanes.signs_.data();
+    Lanes::Bits *const path_left = lanes.path_left_.data(), *const path_right = lanes.path_right_.data(),
+                       *const cell_left = lanes.cell_left_.data();
     Lanes::Bits left = 0, right = 0;
-    lanes.length_.fill(0);
-    for (std::int32_t begin = 0; begin < n_gates; begin += kMostInBytes) {
-      std::uint64_t moving = 0;  // a byte for each lane
-      for (std::int32_t g = begin; g < std::min(n_gates, begin + kMostInBytes); ++g) {
-        left ^= implied[g].left;
-        right ^= implied[g].right;
-        implied[g] = {};
-        Signs& sign = signs[g];
-        const Lanes::Bits cell_left = slot_left[slot[g]];
-        // The subgradient of a price is [the feature's cell goes there] - [the path implies it]; one of 0 cannot fall.
-        sign.alpha_falls = cell_left & sign.alpha & ~left;
-        sign.alpha_rises = left & ~cell_left;
-        sign.beta_falls = sign.beta & ~(cell_left | right);
-        sign.beta_rises = right & cell_left;
-        moving += tables.bytes[sign.alpha_falls | sign.alpha_rises] + tables.bytes[sign.beta_falls | sign.beta_rises];
-      }
-      for (int lane = 0; lane < kLanes; ++lane) lanes.length_[lane] += static_cast<int>(moving >> (8 * lane) & 0xff);
+    for (std::int32_t g = 0; g < n_gates; ++g) {
+      left ^= implied[g].left;
+      right ^= implied[g].right;
+      implied[g] = {};
+      path_left[g] = left;
+      path_right[g] = right;
+      cell_left[g] = slot_left[slot[g]];
     }
     implied[n_gates] = {};
+    // The subgradient of a price is [the feature's cell goes there] - [the path implies it]; one of 0 cannot fall.
+    lanes.length_.fill(0);
+    const auto at = [](Lanes::Vector<Lanes::Bits>& bits) { return reinterpret_cast<Many*>(bits.data()); };
+    const Many *const lefts = at(lanes.path_left_), *const rights = at(lanes.path_right_),
+                      *const cells = at(lanes.cell_left_), *const alphas = at(lanes.alpha_positive_),
+                      *const betas = at(lanes.beta_positive_);
+    Many *const alpha_falls = at(lanes.alpha_falls_), *const alpha_rises = at(lanes.alpha_rises_),
+                *const beta_falls = at(lanes.beta_falls_), *const beta_rises = at(lanes.beta_rises_);
+    const std::int32_t n = (n_gates + kMany - 1) / kMany;
+    for (std::int32_t begin = 0; begin < n; begin += kMostInBytes) {
+      Many counts[kLanes] = {};
+      for (std::int32_t i = begin; i < std::min(n, begin + kMostInBytes); ++i) {
+        const Many l = lefts[i], r = rights[i], c = cells[i];
+        alpha_falls[i] = c & alphas[i] & ~l;
+        alpha_rises[i] = l & ~c;
+        beta_falls[i] = betas[i] & ~(c | r);
+        beta_rises[i] = r & c;
+        const Many a = alpha_falls[i] | alpha_rises[i], b = beta_falls[i] | beta_rises[i];
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const Many bit = Many{} + static_cast<std::uint8_t>(1 << lane);
+          counts[lane] -= reinterpret_cast<Many>((a & bit) == bit);
+          counts[lane] -= reinterpret_cast<Many>((b & bit) == bit);
+        }
+      }
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int i = 0; i < kMany; ++i) lanes.length_[lane] += counts[lane][i];
+    }
   }
 
   [[gnu::always_inline]] static inline void keep(Lanes& lanes, const std::array<bool, kLanes>& which) {
@@ -261,33 +279,50 @@ void Lanes::start(const Residual& residual, const std::vector<Box>& parts, const
     best_beta_[g] = beta_[g] = Eight{} + std::min(prices.beta()[g], largest_price_);
   }
   move_ = Eight{};
-  signs_.assign(gates, {});
+  const std::size_t room = (gates + kMany - 1) / kMany * kMany;
+  for (auto* bits : {&alpha_positive_, &beta_positive_, &alpha_falls_, &alpha_rises_, &beta_falls_, &beta_rises_,
+                     &path_left_, &path_right_, &cell_left_})
+    bits->assign(room, 0);
   implied_.assign(gates + 1, {});
   value_.resize(constants + n);
   for (std::size_t c = 0; c < constants; ++c) value_[constants - 1 - c] = Eight{} + residual.constants[c];
   better_.assign(n, {});
+  reached_.assign(constants + n, 0);
   turn_.resize(slots);
   slot_left_.resize(slots);
   disagreement_.assign(slots, Eight{});
-  no_left_.assign(slots, Eight{});
-  no_right_.assign(slots, Eight{});
+  no_left_.resize(slots);
+  no_right_.resize(slots);
   first_.resize(features);
   last_.resize(features);
-  for (std::size_t i = 0; i < features; ++i) {
-    const std::int32_t begin = residual.slot_begin[i], end = residual.slot_begin[i + 1];
-    first_[i] = Eight{} + begin;
-    last_[i] = Eight{} + end;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const Box& part = parts[std::min(static_cast<std::size_t>(lane), parts.size() - 1)];
-      const Cell low = part.low[residual.features[i]], high = part.high[residual.features[i]];
-      for (std::int32_t s = begin; s < end && low > residual.slot_cut[s]; ++s) {
-        no_left_[s][lane] = kNever;
-        first_[i][lane] = s + 1;
-      }
-      for (std::int32_t s = end - 1; s >= begin && high <= residual.slot_cut[s]; --s) {
-        no_right_[s][lane] = kNever;
-        last_[i][lane] = s;
-      }
+  for (int lane = 0; lane < kLanes; ++lane)
+    exclude(lane, parts[std::min(static_cast<std::size_t>(lane), parts.size() - 1)]);
+}
+
+void Lanes::take(int lane, const Box& part, int from) {
+  for (std::size_t g = 0; g < alpha_.size(); ++g) {
+    alpha_[g][lane] = best_alpha_[g][lane] = best_alpha_[g][from];
+    beta_[g][lane] = best_beta_[g][lane] = best_beta_[g][from];
+  }
+  for (Eight& count : disagreement_) count[lane] = 0;
+  move_[lane] = 0;
+  exclude(lane, part);
+}
+
+// Let the paths and cells of a lane keep to a part.
+void Lanes::exclude(int lane, const Box& part) {
+  const Residual& r = *residual_;
+  for (std::size_t i = 0; i < r.features.size(); ++i) {
+    const std::int32_t begin = r.slot_begin[i], end = r.slot_begin[i + 1];
+    const Cell low = part.low[r.features[i]], high = part.high[r.features[i]];
+    first_[i][lane] = begin;
+    last_[i][lane] = end;
+    for (std::int32_t s = begin; s < end; ++s) {
+      const bool no_left = low > r.slot_cut[s], no_right = high <= r.slot_cut[s];
+      no_left_[s][lane] = no_left ? kNever : 0;
+      no_right_[s][lane] = no_right ? kNever : 0;
+      first_[i][lane] += no_left;
+      last_[i][lane] -= no_right;
     }
   }
 }
@@ -302,13 +337,13 @@ void Lanes::step(const std::array<std::int64_t, kLanes>& target, const std::arra
   }
 }
 
-void Lanes::save(int lane, Prices& prices) const {
-  std::vector<std::int32_t> alpha(best_alpha_.size()), beta(best_beta_.size());
+void Lanes::best_prices(int lane, std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const {
+  alpha.resize(best_alpha_.size());
+  beta.resize(best_beta_.size());
   for (std::size_t g = 0; g < alpha.size(); ++g) {
     alpha[g] = best_alpha_[g][lane];
     beta[g] = best_beta_[g][lane];
   }
-  prices.store(*residual_, alpha, beta);
 }
 
 Branches Lanes::branches(int lane, std::size_t most) const {

@@ -1,9 +1,9 @@
 // The Lagrangian bound (see lagrangian.hpp) for the parts of a box, eight at a time.
 //
-// A box that stays open is split by three features into eight parts. Their bounds are improved side by side, on the
-// residual forest of the whole box: a number of the scalar bound is a vector here, with one lane for each part, and one
-// pass over the nodes serves all. Where a part excludes a side of a split, no path of its lane goes there. Each lane
-// has prices of its own; all begin with those of the box.
+// The bounds of parts (see parts.hpp) are improved side by side, on the residual forest of the whole box: a number of
+// the scalar bound is a vector here, with one lane for each part, and one pass over the nodes serves all. Where a part
+// excludes a side of a split, no path of its lane goes there. Each lane has prices of its own; all begin with those of
+// the box.
 #pragma once
 
 #include <array>
@@ -47,6 +47,9 @@ class Lanes {
   // Start on at most eight parts of the box of a residual forest, with the prices of a bound on it.
   void start(const Residual& residual, const std::vector<Box>& parts, const Lagrangian& prices);
 
+  // Go on with another part in a lane, from the best prices of a lane, perhaps its own.
+  void take(int lane, const Box& part, int from);
+
   // Move the prices as the last step says, and recompute all bounds.
   void evaluate() { passes_.evaluate(*this); }
   std::int64_t bound(int lane) const { return bound_[lane]; }
@@ -56,9 +59,9 @@ class Lanes {
   void step(const std::array<std::int64_t, kLanes>& target, const std::array<double, kLanes>& scale,
             std::array<bool, kLanes>& moves);
 
-  // Remember the current prices of these lanes as their best; store the best ones of a lane for the gates' origins.
+  // Remember the current prices of these lanes as their best; and those of a lane, per gate of the residual forest.
   void keep_prices(const std::array<bool, kLanes>& which) { passes_.keep(*this, which); }
-  void save(int lane, Prices& prices) const;
+  void best_prices(int lane, std::vector<std::int32_t>& alpha, std::vector<std::int32_t>& beta) const;
 
   // As that of Lagrangian, for the part of a lane.
   Branches branches(int lane, std::size_t most) const;
@@ -72,6 +75,7 @@ class Lanes {
     void (*keep)(Lanes&, const std::array<bool, kLanes>&);
   };
   static Passes passes(bool anywhere);
+  void exclude(int lane, const Box& part);
 
   const Passes passes_;
   const Residual* residual_ = nullptr;
@@ -86,19 +90,18 @@ class Lanes {
   Vector<Eight> disagreement_;  // per slot
   // A bit for each lane where nothing is counted.
   using Bits = std::uint8_t;
-  struct Signs {
-    Bits alpha = 0, beta = 0;  // the price is above 0
-    Bits alpha_falls = 0, alpha_rises = 0, beta_falls = 0, beta_rises = 0;  // when prices move
-  };
   struct Sides {
     Bits left = 0, right = 0;
   };
   struct Better {
-    Bits left = 0, neither = 0, reached = 0;  // the left side is worth more; neither is; the best path leads there
+    Bits left = 0, neither = 0;  // the left side is worth more; neither is
   };
-  std::vector<Signs> signs_;  // per gate
+  Vector<Bits> alpha_positive_, beta_positive_;  // per gate: the price is above 0
+  Vector<Bits> alpha_falls_, alpha_rises_, beta_falls_, beta_rises_;  // per gate: when prices move
+  Vector<Bits> path_left_, path_right_, cell_left_;  // per gate: the sides that the best path implies; the best cell's
   std::vector<Sides> implied_;  // per gate and behind the last: where that changes; all 0 but within a step
   std::vector<Better> better_;  // per node
+  std::vector<Bits> reached_;  // per constant, the last one first, and node: the best path leads there
   std::vector<Bits> slot_left_;  // per slot
   Vector<Eight> no_left_, no_right_;  // per slot: what that side is worth less, where a part excludes it
   Vector<Eight> first_, last_;  // per feature: the positions among its slots that a part has

@@ -12,20 +12,13 @@ namespace treeproof {
 namespace {
 
 // Iterations of the bound before the box is split: at most so many, more at the root of the search, whose prices all
-// boxes below inherit. Every so many of them, at the root after the first ones: split at once if at the present rate
-// the gap would not close soon.
+// boxes below inherit. At each check, at the root after the first ones: split at once if at the present rate the gap
+// would not close soon.
 constexpr int kMostAtRoot = 100;
 constexpr int kMost = 32;
-constexpr int kCheckInterval = 7;
 constexpr int kFirstAtRoot = 24;
 constexpr int kSoonAtRoot = 32;
 constexpr int kSoon = 16;
-constexpr int kSoonInLanes = 6;
-// Steps aim below the target by what one tree matters, and start with twice Polyak's length; it is halved after some
-// steps without a better bound. Found by trial on the paper's forests and on boosted models: shorter steps, averaged or
-// deflected directions were slower.
-constexpr double kFirstStep = 2.0;
-constexpr int kPatience = 8;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
 // Local searches for a witness, at the root: from the last witness, and every so many iterations from the features'
 // best cells. They end after some steps without improvement.
@@ -45,9 +38,6 @@ constexpr std::uint64_t kWorkOfLocal = 20, kLocalShare = 16;
 constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
 // A new box costs about as much as so many iterations, and a query about so many nodes of each tree.
 constexpr std::uint64_t kWorkOfBox = 8, kWorkOfTree = 2;
-// Below a box with groves, boxes are split by so many features at once, and their parts improved together.
-constexpr std::size_t kSplits = 3;
-static_assert(1U << kSplits == Lanes::kLanes);
 constexpr std::uint64_t kWorkOfLanes = 2;  // what an evaluation of all parts costs, in evaluations of one
 constexpr std::size_t kMostJoined = 2048;  // trees: each is tried with every grove, without a look at the clock
 
@@ -218,7 +208,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
       return false;
 
     const bool in_lanes = here.joined && Lanes::takes(forest_, here.residual);
-    Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? kSplits : 1);
+    Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? Parts::kSplits : 1);
     improved = nullptr;
     bool empty = false;
     const bool narrowed = target > forest_.scale.target(forest_, pair);
@@ -234,7 +224,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
     }
     std::erase_if(branches, [&](const Branch& branch) { return box.side(forest_, branch.node) != Side::both; });
     if (branches.empty()) continue;
-    if (in_lanes) return close_parts(box, std::move(branches), pair, target, depth);
+    if (in_lanes) return close_parts(box, branches, pair, target, depth);
     const auto [node, side] = branches.front();
     Box first = box;
     first.restrict(forest_, node, side);
@@ -245,84 +235,23 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
   }
 }
 
-// Split a box by several features at once, and close its parts: all together as far as that goes, then each for itself.
-bool Searcher::close_parts(const Box& box, Branches branches, Pair pair, std::int64_t target, std::size_t depth) {
+// Split a box by several features at once, and close its parts: side by side as far as that goes, then each for itself.
+bool Searcher::close_parts(const Box& box, const Branches& branches, Pair pair, std::int64_t target,
+                           std::size_t depth) {
   Level& here = level(depth);
-  std::vector<Box>& parts = here.parts;
-  parts.assign(1, box);
-  for (const auto& [node, side] : branches) {  // the most promising part comes first
-    const std::size_t n = parts.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      parts.push_back(parts[i]);
-      parts[i].restrict(forest_, node, side);
-      parts.back().restrict(forest_, node, other(side));
-    }
-  }
-  std::array<bool, Lanes::kLanes> open{};
-  std::fill_n(open.begin(), parts.size(), true);
-  here.lanes.start(here.residual, parts, here.lagrangian);
-  if (!improve_parts(here, pair, target, open)) return false;
-  for (std::size_t lane = 0; lane < parts.size(); ++lane) {
-    if (!open[lane]) continue;
-    here.lanes.save(static_cast<int>(lane), prices(pair));
-    branches = here.lanes.branches(static_cast<int>(lane), kSplits);
-    if (!close(parts[lane], {pair}, depth + 1, &branches)) return false;
-  }
-  return true;
-}
-
-// Lower the bounds of all parts until they close them or stall; `open` says which are left. False if it must stop.
-bool Searcher::improve_parts(Level& level, Pair pair, std::int64_t target, std::array<bool, Lanes::kLanes>& open) {
-  struct Progress {
-    std::int64_t best = std::numeric_limits<std::int64_t>::max(), best_at_check = std::int64_t{1} << 50;
-    int waited = 0;
-    bool stalls = false;
-  };
-  const std::int64_t wide_target = forest_.scale.target(forest_, pair), exact_target = this->exact_target(pair);
-  std::array<Progress, Lanes::kLanes> progress;
-  std::array<double, Lanes::kLanes> scale{};
-  std::array<std::int64_t, Lanes::kLanes> aim{};
-  std::array<bool, Lanes::kLanes> better{}, moves{};
-  for (int lane = 0; lane < Lanes::kLanes; ++lane) scale[lane] = open[lane] ? kFirstStep : 0;
-  for (int i = 0; i < kMost; ++i) {
+  here.parts.start(here.residual, box, branches, here.lagrangian,
+                   {target, forest_.scale.target(forest_, pair), exact_target(pair)});
+  while (here.parts.any()) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
       return false;
     }
-    outcome_.work += kWorkOfLanes * level.residual.nodes.size();
-    level.lanes.evaluate();
-    bool goes_on = false;
-    for (int lane = 0; lane < Lanes::kLanes; ++lane) {
-      better[lane] = false;
-      if (!open[lane]) continue;
-      Progress& own = progress[lane];
-      const std::int64_t bound = level.lanes.bound(lane);
-      if (bound < target) {
-        open[lane] = false;
-        scale[lane] = 0;
-        outcome_.near_tie |= bound >= wide_target;
-        ++outcome_.boxes;
-        continue;
-      }
-      better[lane] = bound < own.best;
-      if (better[lane]) {
-        own.best = bound;
-        own.waited = 0;
-      } else if (++own.waited >= kPatience) {
-        scale[lane] *= 0.5;
-        own.waited = 0;
-      }
-      if (i % kCheckInterval == kCheckInterval - 1) {
-        own.stalls = own.stalls || (own.best_at_check - own.best) * kSoonInLanes < (own.best - target) * kCheckInterval;
-        own.best_at_check = own.best;
-      }
-      goes_on = goes_on || !own.stalls;
-      aim[lane] = (bound < exact_target ? target : exact_target) - forest_.scale.typical();
-    }
-    if (std::find(better.begin(), better.end(), true) != better.end()) level.lanes.keep_prices(better);
-    if (!goes_on) break;
-    level.lanes.step(aim, scale, moves);
-    for (int lane = 0; lane < Lanes::kLanes; ++lane) progress[lane].stalls = progress[lane].stalls || !moves[lane];
+    outcome_.work += kWorkOfLanes * here.residual.nodes.size();
+    here.parts.step(outcome_);
+  }
+  for (const Parts::Open& part : here.parts.left()) {
+    prices(pair).store(here.residual, part.alpha, part.beta);
+    if (!close(part.box, {pair}, depth + 1, &part.branches)) return false;
   }
   return true;
 }
@@ -606,7 +535,7 @@ void Searcher::suggest(const std::vector<Cell>& point) {
 
 Searcher::Level& Searcher::level(std::size_t depth) {
   while (levels_.size() <= depth)
-    levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Lanes(), {}});
+    levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Parts(forest_)});
   return *levels_[depth];
 }
 

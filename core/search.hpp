@@ -3,7 +3,6 @@
 // how soon an answer comes, never which one.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -11,8 +10,8 @@
 #include "branch_and_bound.hpp"
 #include "groves.hpp"
 #include "lagrangian.hpp"
-#include "lanes.hpp"
 #include "local_search.hpp"
+#include "parts.hpp"
 #include "residual.hpp"
 #include "table.hpp"
 #include "trail.hpp"
@@ -47,15 +46,13 @@ class Searcher {
     bool joined = false;  // the residual forest has groves
     bool outlined = false;  // the outline is that of the box at hand
     Lagrangian lagrangian;
-    Lanes lanes;
-    std::vector<Box> parts;  // of the box, one for each lane
+    Parts parts;
   };
 
   std::vector<int> possible_rivals(int label, bool all);
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved = nullptr);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth, bool improved);
-  bool close_parts(const Box& box, Branches branches, Pair pair, std::int64_t target, std::size_t depth);
-  bool improve_parts(Level& level, Pair pair, std::int64_t target, std::array<bool, Lanes::kLanes>& open);
+  bool close_parts(const Box& box, const Branches& branches, Pair pair, std::int64_t target, std::size_t depth);
   bool may_join(const std::vector<Pair>& pairs, const Residual& residual) const;
   const Outline& outline_of(Level& level, const Box& box);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,

@@ -30,7 +30,8 @@ inline struct Counts {
                 scaled_values = 0, outliers = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0, absorbed = 0, absorbed_within = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0,
-                moved_witnesses = 0, lanes = 0, fewer_in_lanes = 0;
+                moved_witnesses = 0, lanes = 0, fewer_in_lanes = 0, lanes_taken = 0, parts = 0, parts_closed = 0,
+                parts_left = 0, parts_split = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
   std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
@@ -62,6 +63,11 @@ inline struct Counts {
         {"Lagrangian bounds", bounds},
         {"Lagrangian bounds of eight parts", lanes},
         {"of them below that of the whole box", fewer_in_lanes},
+        {"lanes that went on with another part", lanes_taken},
+        {"boxes closed part by part", parts},
+        {"parts that were closed", parts_closed},
+        {"parts that stayed open", parts_left},
+        {"boxes of which a part was split again", parts_split},
         {"attempts to close a box", closings},
         {"boxes closed by exact leaves", closed},
         {"fixings", fixings},
@@ -279,6 +285,9 @@ void check_groves(Random& random, const Case& c, Groves& groves, const Contest& 
 
 // test_lanes.cpp
 void check_lanes(Random& random, const Case& c, Groves& groves, const Contest& contest);
+
+// test_parts.cpp
+void check_parts(Random& random, const Case& c, Groves& groves, Parts& parts, const Contest& contest);
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);

@@ -23,12 +23,14 @@ void check_layers(Random& random, const Case& c) {
   Workshop workshop(c.forest);
   LocalSearch search(c.forest);
   Groves groves(c.forest);
+  Parts parts(c.forest);
   Contest contest;
   for (int i = 0; i < 3; ++i) {
     build(random, c, workshop, contest);
     check_groves(random, c, groves, contest);
     check_lagrangian(random, c, contest);
     check_lanes(random, c, groves, contest);
+    check_parts(random, c, groves, parts, contest);
     check_local_search(random, c, search, contest);
   }
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kLanes = Lanes::kLanes;
 
-void check_parts(Random& random, const Case& c, const Contest& contest, const Residual& r) {
+void check_parts_of_box(Random& random, const Case& c, const Contest& contest, const Residual& r) {
   if (!Lanes::takes(c.forest, r)) {
     CHECK(std::any_of(r.features.begin(), r.features.end(), [&](std::int32_t f) { return !c.forest.ordered[f]; }),
           "it takes all residual forests over ordered features");
@@ -73,11 +73,20 @@ void check_parts(Random& random, const Case& c, const Contest& contest, const Re
           CHECK(contest.box.side(c.forest, node) == Side::both, "a part is split at a split of the box");
     }
     if (!moves[0]) break;
+    if (kept != 0 && random.chance(20)) {  // another part, from the best prices of any lane
+      const int lane = random.between(1, kLanes - 1);
+      const Allowed allowed = inside_of(random, c, contest.allowed);
+      lanes.take(lane, box_of(c, allowed), random.below(kLanes));
+      if (lane < n_parts) inside[lane] = c.inside(allowed);
+      ++counts.lanes_taken;
+    }
   }
   whole.restore_prices();
   Prices scalar(c.forest.gate_node.size()), stored(c.forest.gate_node.size());
   whole.save(scalar);
-  lanes.save(0, stored);
+  std::vector<std::int32_t> alpha, beta;
+  lanes.best_prices(0, alpha, beta);
+  stored.store(r, alpha, beta);
   for (std::size_t g = 0; g < c.forest.gate_node.size(); ++g) {
     const auto gate = static_cast<std::int32_t>(g);
     CHECK(scalar.alpha(gate) == stored.alpha(gate) && scalar.beta(gate) == stored.beta(gate),
@@ -88,11 +97,11 @@ void check_parts(Random& random, const Case& c, const Contest& contest, const Re
 }  // namespace
 
 void check_lanes(Random& random, const Case& c, Groves& groves, const Contest& contest) {
-  check_parts(random, c, contest, contest.residual);
+  check_parts_of_box(random, c, contest, contest.residual);
   groves.form(contest.residual);
   Residual joined;
   groves.join(contest.residual, joined);
-  check_parts(random, c, contest, joined);
+  check_parts_of_box(random, c, contest, joined);
 }
 
 }  // namespace treeproof::testing
