@@ -167,7 +167,8 @@ struct Lanes::Pass {
     Sides* const implied = lanes.implied_.data();
     Eight* const disagreement = lanes.disagreement_.data();
     for (const std::int32_t root : r.roots) reached[root] = 0xff;
-    // Along the gates of a tree, the sides that a path implies change where one begins or ends: no two overlap.
+    // Along the gates of a tree, the sides that a path implies change where one begins or ends: no two overlap. Which
+    // nodes are reached in no lane is unpredictable, so that leaving them out would take longer.
     for (std::int32_t n = r.n_nodes() - 1; n >= 0; --n) {
       const Residual::Fork& fork = nodes[n];
       const Lanes::Bits here = reached[n], cell_left = slot_left[fork.slot];
@@ -176,7 +177,6 @@ struct Lanes::Pass {
       const Lanes::Bits left = here & path_left, right = here & ~path_left;
       reached[fork.left] = left;
       reached[fork.right] = right;
-      if (here == 0) continue;
       implied[fork.gate].left ^= left;
       implied[fork.left_end].left ^= left;
       implied[fork.right_begin].right ^= right;
