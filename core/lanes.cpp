@@ -216,7 +216,8 @@ struct Lanes::Pass {
         beta_rises[i] = r & c;
         const Many a = alpha_falls[i] | alpha_rises[i], b = beta_falls[i] | beta_rises[i];
         for (int lane = 0; lane < kLanes; ++lane) {
-          const Many bit = Many{} + static_cast<std::uint8_t>(1 << lane);
+          const auto set = static_cast<std::uint8_t>(1 << lane);
+          const Many bit = Many{} + set;
           counts[lane] -= reinterpret_cast<Many>((a & bit) == bit);
           counts[lane] -= reinterpret_cast<Many>((b & bit) == bit);
         }
