@@ -48,6 +48,7 @@ void check_parts(Random& random, const Case& c, const Contest& contest, const Re
     });
     CHECK(holders <= 1, "parts do not overlap");
     CHECK(holders == 1 || values[i] < target, "a closed part has no point that is worth the target");
+    CHECK(holders == 1 || values[i] < wide || outcome.near_tie, "it is a near tie if a point is worth the wide target");
   }
   ++counts.parts;
   counts.parts_closed += outcome.boxes;
