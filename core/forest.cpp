@@ -122,7 +122,7 @@ std::vector<std::int32_t> ids_of_values(const Forest& forest) {
   return ids;
 }
 
-// Per tree, what its leaves have in common.
+// Per tree, what its leaves have in common: in their scores, and in the values that a finer scale takes.
 void compare_leaves(Forest& forest) {
   const auto n_classes = static_cast<std::size_t>(forest.n_classes);
   const std::size_t n_trees = forest.roots.size();
@@ -142,7 +142,8 @@ void compare_leaves(Forest& forest) {
     }
     const auto leaf = static_cast<std::int32_t>(n);
     if (first[t] < 0) first[t] = leaf;
-    const bool unlike = forest.is_exact(first[t]) != forest.is_exact(leaf);
+    bool unlike = forest.is_exact(first[t]) != forest.is_exact(leaf);
+    if (forest.finer) unlike = unlike || forest.values[static_cast<std::size_t>(first[t])] != forest.values[n];
     const std::int64_t *const one = forest.scores_of(first[t]), *const other = forest.scores_of(leaf);
     for (std::size_t k = 0; k < n_classes; ++k) {
       forest.varies[t * n_classes + k] |= unlike || one[k] != other[k];
@@ -219,6 +220,7 @@ void Forest::derive() {
                    [&](std::size_t a, std::size_t b) { return sums.members[a].first < sums.members[b].first; });
   if (vote == Vote::mean) sums.divisor = static_cast<double>(roots.size());
   scale = Scale(*this);
+  finer = Scale::finer(*this);
   gapped.resize(n_features, 0);
   words_begin.assign(1, 0);
   for (int f = 0; f < n_features; ++f) {

@@ -119,10 +119,12 @@ struct Forest {
 
   // Derived from the fields above.
   Scale scale;
+  std::optional<Scale> finer;  // for bounds that are not recorded, if there is one
   int depth = 1;  // nodes on the longest path
   std::vector<std::int32_t> value_id;  // per node, if there is a band: equal for leaves with the same values
   std::vector<std::uint8_t> leaf_class;  // per node, under majority vote of up to 64 classes: the class it votes for
-  std::vector<std::uint8_t> varies;  // per tree and class: its leaves differ in their scores for it, or in exactness
+  std::vector<std::uint8_t> varies;  // per tree and class: its leaves differ in their scores for it, in exactness, or
+                                     // in values that count
   std::vector<std::int32_t> own_class;  // per tree: the only class to which its leaves give anything, or -1
   std::vector<std::size_t> words_begin;  // per feature: first word of its set in a box; n_features + 1 entries
   std::vector<Word> left_sets;  // the sets of cells that go left, one after the other
@@ -152,6 +154,9 @@ struct Forest {
   std::size_t split(std::int32_t node) const {
     return split_begin[nodes[node].feature] + static_cast<std::size_t>(nodes[node].cut);
   }
+
+  // The scale of bounds that are not recorded.
+  const Scale& finest() const { return finer ? *finer : scale; }
 
   bool is_exact(std::int32_t leaf) const { return band == 0 || exact[leaf]; }
 

@@ -35,7 +35,7 @@ void Parts::step(Outcome& outcome) {
     better[lane] = improves(lane);
     if (is_check) check(lane);
     const bool is_close = lanes_.bound(lane) < goal_.exact_target;
-    aim[lane] = (is_close ? goal_.target : goal_.exact_target) - forest_.scale.typical();
+    aim[lane] = (is_close ? goal_.target : goal_.exact_target) - forest_.finest().typical();
   }
   if (!any()) return;
   if (count(better) > 0) lanes_.keep_prices(better);

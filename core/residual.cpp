@@ -20,9 +20,10 @@ ResidualBuilder::ResidualBuilder(const Forest& forest, std::size_t poll_interval
 }
 
 bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop,
-                            bool absorbs) {
+                            bool absorbs, bool finest) {
   out_ = &out;
   pair_ = pair;
+  scale_ = finest ? &forest_.finest() : &forest_.scale;
   out.clear();
   if (forest_.vote == Vote::majority) {
     out.constants = {forest_.scale.value(-1), 0, forest_.scale.value(1)};
@@ -104,7 +105,7 @@ bool ResidualBuilder::stop() {
 }
 
 ResidualBuilder::Contest& ResidualBuilder::contest(Pair pair) {
-  const auto [at, is_new] = contests_.try_emplace({pair.winner, pair.loser});
+  const auto [at, is_new] = contests_.try_emplace({pair.winner, pair.loser, scale_ != &forest_.scale});
   Contest& known = at->second;
   if (!is_new) return known;
   for (std::size_t t = 0; t < forest_.roots.size(); ++t) {
@@ -127,8 +128,7 @@ std::int32_t ResidualBuilder::worth(std::int32_t leaf) const {
     const int voted = forest_.leaf_class[leaf];
     return forest_.scale.value((voted == pair_.winner) - (voted == pair_.loser));
   }
-  const std::int64_t* score = forest_.scores_of(leaf);
-  return forest_.scale.value(score[pair_.winner] - score[pair_.loser]);
+  return scale_->value(forest_, leaf, pair_);
 }
 
 std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
@@ -136,10 +136,11 @@ std::int32_t ResidualBuilder::constant(std::int32_t leaf) {
     const int voted = forest_.leaf_class[leaf];
     return ~((voted == pair_.winner) - (voted == pair_.loser) + 1);
   }
-  const std::int64_t* score = forest_.scores_of(leaf);
-  const std::int64_t difference = score[pair_.winner] - score[pair_.loser];
-  if (forest_.vote == Vote::majority) return ~static_cast<std::int32_t>(difference + 1);
-  out_->constants.push_back(forest_.scale.value(difference));
+  if (forest_.vote == Vote::majority) {
+    const std::int64_t* score = forest_.scores_of(leaf);
+    return ~static_cast<std::int32_t>(score[pair_.winner] - score[pair_.loser] + 1);
+  }
+  out_->constants.push_back(scale_->value(forest_, leaf, pair_));
   out_->inexact.push_back(!forest_.is_exact(leaf));
   return ~(out_->n_constants() - 1);
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -108,8 +109,9 @@ class ResidualBuilder {
   explicit ResidualBuilder(const Forest& forest, std::size_t poll_interval = Patience::kInterval);
 
   // False if it must stop, and then the residual is of no use. Trees of one feature stay trees, unless it `absorbs`.
+  // Leaves are worth what a scale says, that of the forest or its finer one.
   bool build(Residual& out, const Outline& outline, Pair pair, const std::function<bool()>* must_stop = nullptr,
-             bool absorbs = false);
+             bool absorbs = false, bool finest = false);
 
   // What a box leaves undecided of a residual forest for a box around it. Marks in `used` the features of `restricted`
   // that decided a split now. It absorbs.
@@ -152,7 +154,7 @@ class ResidualBuilder {
 
   const Forest& forest_;
   const std::size_t poll_interval_;
-  std::map<std::pair<int, int>, Contest> contests_;  // as they are met
+  std::map<std::tuple<int, int, bool>, Contest> contests_;  // as they are met: winner, loser, in the finest scale
   std::vector<Word> marked_;  // the splits that occur
   std::vector<std::int32_t> grown_;  // per fork of the tree at hand: its value
   std::vector<std::int32_t> place_;  // per gate of its outline and behind the last: the gates that occur before it
@@ -165,6 +167,7 @@ class ResidualBuilder {
   std::vector<Side> side_;  // per slot of the forest around: where the box goes
   std::vector<std::uint8_t> reached_;  // per node of the forest around
   Pair pair_{};
+  const Scale* scale_ = nullptr;
   Residual* out_ = nullptr;
 };
 

@@ -65,10 +65,11 @@ bool Terms::never_wins(Pair pair) const {
   return pair.winner < pair.loser ? most < least : most <= least;
 }
 
-std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair) {
+double error_in(const Forest& forest, const Outline& outline, Pair pair) {
   const Sums& sums = forest.sums;
   const bool known = forest.exponent && sums.sigmoid == 0 && sums.members.empty() && sums.divisor <= 0x1p32;
-  if (!known || (sums.cut && (sums.divisor != 1 || !forest.are_rivals(pair.winner, pair.loser)))) return forest.band;
+  if (!known || (sums.cut && (sums.divisor != 1 || !forest.are_rivals(pair.winner, pair.loser))))
+    return std::numeric_limits<double>::infinity();
   std::vector<int> classes{0};  // of the sums that matter
   if (!sums.cut) classes = {pair.winner, pair.loser};
   const std::size_t n_sums = sums.start.size();
@@ -102,6 +103,12 @@ std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair) {
     if (sums.divisor != 1) off += 2 * sums.unit() * error.largest;
   }
   if (sums.softmax) off += 16 * sums.unit() * std::max(1.0, sums.divisor);
+  return off;
+}
+
+std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair) {
+  const double off = error_in(forest, outline, pair);
+  if (!std::isfinite(off)) return forest.band;
   const double scaled = std::ldexp(off, *forest.exponent);
   if (!(scaled < 0x1p61)) return forest.band;
   // Each tree's difference of two floors is off by less than 1, and so is what sums start from or must reach. Where a

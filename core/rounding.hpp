@@ -34,6 +34,10 @@ class Terms {
   std::vector<double> least_, most_;  // n_trees x n_sums
 };
 
+// How far the model's own sums of the box of an outline may be from the exact ones, for a pair, in all; infinite where
+// that is not known.
+double error_in(const Forest& forest, const Outline& outline, Pair pair);
+
 // A band for the box of an outline and a pair: not larger than the forest's, and enough wherever the box reaches leaves
 // that are not exact.
 std::int64_t band_in(const Forest& forest, const Outline& outline, Pair pair);

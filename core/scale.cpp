@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "forest.hpp"
+#include "rounding.hpp"
 
 namespace treeproof {
 namespace {
@@ -30,7 +32,8 @@ std::vector<std::int64_t> largest_of_trees(const Forest& forest) {
 }
 
 // One that is not below the others of the smaller half.
-std::int64_t median(std::vector<std::int64_t> numbers) {
+template <typename Number>
+Number median(std::vector<Number> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
   return *middle;
@@ -82,7 +85,96 @@ bool Scale::outweighs_all(const Forest& forest, const std::vector<std::int64_t>&
   return kHighest + others >= target;
 }
 
-std::int64_t Scale::target(const Forest& forest, Pair pair) const { return scaled(forest, pair, forest.band); }
+std::optional<Scale> Scale::finer(const Forest& forest) {
+  const Sums& sums = forest.sums;
+  if (forest.vote != Vote::sum || !forest.exponent || !sums.cut || sums.divisor != 1 || sums.sigmoid != 0 ||
+      !sums.members.empty())
+    return {};
+  // Per tree, the largest absolute value of a leaf.
+  std::vector<double> of_trees;
+  std::vector<std::int32_t> open;
+  double sum = 0, n_leaves = 0;
+  for (const std::int32_t root : forest.roots) {
+    of_trees.push_back(0);
+    open.assign(1, root);
+    while (!open.empty()) {
+      const Node& node = forest.nodes[open.back()];
+      const double value = std::fabs(forest.values[open.back()]);
+      open.pop_back();
+      if (node.feature >= 0) {
+        open.insert(open.end(), {node.left, node.right});
+      } else {
+        of_trees.back() = std::max(of_trees.back(), value);
+      }
+    }
+  }
+  const double usual = static_cast<double>(kUsual) * median(of_trees);
+  // Scores of usual leaves with less bits than a value has: finer ones matter.
+  if (!(usual > 0) || std::ilogb(usual) + *forest.exponent >= kBits) return {};
+  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {
+    if (forest.nodes[n].feature >= 0) continue;
+    sum += std::min(std::fabs(forest.values[n]), usual);
+    ++n_leaves;
+  }
+  Scale scale;
+  scale.lowest_ = kLowest;
+  scale.highest_ = kHighest;
+  for (int exponent = kBits - 1 - std::ilogb(usual); exponent > *forest.exponent; --exponent) {
+    scale.exponent_ = exponent;
+    scale.typical_ = scale.rounded_up(sum / std::max(n_leaves, 1.0));
+    // The highest value and the least of all other trees must reach every target.
+    std::int64_t others = 0, target = 0;
+    for (const double value : of_trees) others += scale.rounded_up(-value);
+    for (int k = 1; k < forest.n_classes; ++k)
+      for (const Pair pair : {Pair{k, k - 1}, Pair{k - 1, k}})
+        target = std::max(target, scale.exact_target(forest, pair));
+    if (kHighest + others >= target) return scale;
+  }
+  return {};
+}
+
+std::int32_t Scale::value(const Forest& forest, std::int32_t leaf, Pair pair) const {
+  if (exponent_) {  // the label ascends with the sum
+    const double value = forest.values[leaf];
+    return rounded_up(pair.winner > pair.loser ? value : -value);
+  }
+  const std::int64_t* const score = forest.scores_of(leaf);
+  return value(score[pair.winner] - score[pair.loser]);
+}
+
+std::int32_t Scale::rounded_up(double value) const {
+  const double scaled = std::ceil(std::ldexp(value, *exponent_));  // exact, but for what is smaller than all numbers
+  if (value > 0 && scaled < 1) return 1;
+  return static_cast<std::int32_t>(std::clamp(scaled, static_cast<double>(lowest_), static_cast<double>(highest_)));
+}
+
+// The least that a sum of values is with which the pair is won, if the model's own sums are off by so much.
+std::int64_t Scale::scaled_cut(const Forest& forest, Pair pair, double off) const {
+  constexpr double kBeyond = 0x1p56;  // all sums of values
+  const auto below = [&](double number) {
+    return static_cast<std::int64_t>(std::clamp(std::floor(std::ldexp(number, *exponent_)), -kBeyond, kBeyond)) -
+           (std::fabs(number) > 0 && std::ldexp(number, *exponent_) == 0);
+  };
+  const double cut = forest.sums.cuts[std::max(pair.winner, pair.loser) - 1], start = forest.sums.start[0];
+  const std::int64_t least = pair.winner > pair.loser ? below(cut) + below(-start) : below(start) + below(-cut);
+  return least + below(-off);
+}
+
+std::int64_t Scale::target(const Forest& forest, Pair pair) const {
+  if (!exponent_) return scaled(forest, pair, forest.band);
+  const double off = std::ldexp(static_cast<double>(forest.band) * (1 + 0x1p-50), -*forest.exponent);
+  return scaled_cut(forest, pair, off);
+}
+
+std::int64_t Scale::exact_target(const Forest& forest, Pair pair) const {
+  return exponent_ ? scaled_cut(forest, pair, 0) : scaled(forest, pair, {});
+}
+
+std::int64_t Scale::target_in(const Forest& forest, const Outline& outline, Pair pair) const {
+  if (!exponent_) return scaled(forest, pair, band_in(forest, outline, pair));
+  const double off = error_in(forest, outline, pair);
+  return std::max(target(forest, pair), scaled_cut(forest, pair, off));
+}
 
 std::int64_t Scale::scaled(const Forest& forest, Pair pair, std::optional<std::int64_t> band) const {
   std::int64_t least = forest.least(pair.winner, pair.loser);

@@ -10,6 +10,7 @@
 namespace treeproof {
 
 struct Forest;
+struct Outline;
 
 struct Pair {
   int winner, loser;
@@ -24,10 +25,20 @@ struct Pair {
 // trees together. Hence at every point
 //
 //   the sum of scaled values is at least the scaled sum, or it reaches every target.
+//
+// Scores are integers of 64 bits, and beside a leaf of 1e14 those of usual leaves have a few bits left. Where a model
+// adds one sum, a finer scale takes the values of its leaves instead, as exactly as that of any other model.
 class Scale {
  public:
   Scale() = default;
   explicit Scale(const Forest& forest);
+
+  // One that takes the values of leaves, if scores are too coarse for usual ones. Not for proofs that are recorded:
+  // their checker knows scores.
+  static std::optional<Scale> finer(const Forest& forest);
+
+  // What a leaf is worth to a pair; of a finer scale, to a pair of rivals.
+  std::int32_t value(const Forest& forest, std::int32_t leaf, Pair pair) const;
 
   std::int32_t value(std::int64_t difference) const {
     // >> rounds down, so this rounds up.
@@ -39,8 +50,10 @@ class Scale {
   // rounding band in it, or another one; `exact_target` is that for points at which every tree reaches an exact leaf,
   // so that there is no band; it is not smaller.
   std::int64_t target(const Forest& forest, Pair pair) const;
-  std::int64_t target(const Forest& forest, Pair pair, std::int64_t band) const { return scaled(forest, pair, band); }
-  std::int64_t exact_target(const Forest& forest, Pair pair) const { return scaled(forest, pair, {}); }
+  std::int64_t exact_target(const Forest& forest, Pair pair) const;
+
+  // That in the box of an outline, with a band of its own (see rounding.hpp).
+  std::int64_t target_in(const Forest& forest, const Outline& outline, Pair pair) const;
 
   // The largest score of a leaf, in the mean over all leaves: what one tree matters.
   std::int64_t typical() const { return typical_; }
@@ -57,11 +70,14 @@ class Scale {
 
  private:
   std::int64_t scaled(const Forest& forest, Pair pair, std::optional<std::int64_t> band) const;
+  std::int64_t scaled_cut(const Forest& forest, Pair pair, double off) const;
+  std::int32_t rounded_up(double value) const;
   bool outweighs_all(const Forest& forest, const std::vector<std::int64_t>& largest) const;
 
   std::int64_t typical_ = 0;
   std::int64_t lowest_ = std::numeric_limits<std::int32_t>::min(), highest_ = std::numeric_limits<std::int32_t>::max();
   int shift_ = 0;  // negative: multiply by 2^-shift
+  std::optional<int> exponent_;  // of a finer scale: multiply values by 2^exponent
 };
 
 }  // namespace treeproof

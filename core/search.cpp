@@ -187,7 +187,7 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
 bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved) {
   Level& here = level(depth);
   here.joined = depth > 0 && level(depth - 1).joined;
-  if (depth == 0) band_ = -1;
+  if (depth == 0) target_of_query_.reset();
   for (bool again = false;; again = true) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
@@ -199,7 +199,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
     bool closed = false;
     if (!choose_pair(box, pairs, depth, again, pair, closed))
       return closed || (outcome_.status != Status::stopped && decide_exactly(outline_of(here, box), pairs));
-    std::int64_t target = forest_.scale.target(forest_, pair);
+    std::int64_t target = scale().target(forest_, pair);
     closed = optimise(here, box, pair, target, depth, improved != nullptr);
     if (outcome_.status != Status::entailed) return false;
     if (closed) return true;
@@ -211,7 +211,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
     Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? Parts::kSplits : 1);
     improved = nullptr;
     bool empty = false;
-    const bool narrowed = target > forest_.scale.target(forest_, pair);
+    const bool narrowed = target > scale().target(forest_, pair);
     if (here.lagrangian.fix(box, target, empty, recorder_, pair) || empty) outcome_.near_tie |= narrowed;
     if (empty) return true;
     here.lagrangian.save(prices(pair));
@@ -240,7 +240,7 @@ bool Searcher::close_parts(const Box& box, const Branches& branches, Pair pair, 
                            std::size_t depth) {
   Level& here = level(depth);
   here.parts.start(here.residual, box, branches, here.lagrangian,
-                   {target, forest_.scale.target(forest_, pair), exact_target(pair)});
+                   {target, scale().target(forest_, pair), exact_target(pair)});
   while (here.parts.any()) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
@@ -278,7 +278,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
       if (again) std::swap(level.residual, level.around);
       builder_.narrow(level.residual, again ? level.around : this->level(depth - 1).residual, box, restricted_,
                       outcome_.used);
-    } else if (!builder_.build(level.residual, level.outline, pair, must_stop_,
+    } else if (!builder_.build(level.residual, level.outline, pair, must_stop_, recorder_ == nullptr,
                                recorder_ == nullptr)) {  // a proof has no absorbed trees
       outcome_.status = Status::stopped;
       return false;
@@ -293,7 +293,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
     if (!build(chosen)) return false;
     if (!level.residual.slot_node.empty()) return true;
     closed = level.residual.offset <
-             (level.residual.offset_inexact ? forest_.scale.target(forest_, chosen) : exact_target(chosen));
+             (level.residual.offset_inexact ? scale().target(forest_, chosen) : exact_target(chosen));
     if (closed && recorder_ != nullptr) recorder_->prices(chosen, recorder_->table({}));
     return false;
   }
@@ -302,7 +302,7 @@ bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::
   for (const Pair pair : pairs) {
     if (!build(pair)) return false;
     level.lagrangian.start(level.residual, box, prices(pair));
-    const std::int64_t target = forest_.scale.target(forest_, pair);
+    const std::int64_t target = scale().target(forest_, pair);
     const std::int64_t room = level.lagrangian.evaluate() - target;
     if (level.lagrangian.closes(target, exact_target(pair))) {
       closed = true;
@@ -337,9 +337,8 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
     narrowed = true;
-    if (level.joined && band_ < 0) band_ = band_in(forest_, outline_, pair);
-    const std::int64_t band = level.joined ? band_ : band_in(forest_, level.outline, pair);
-    target = std::max(target, forest_.scale.target(forest_, pair, band));
+    if (level.joined && !target_of_query_) target_of_query_ = this->scale().target_in(forest_, outline_, pair);
+    target = std::max(target, level.joined ? *target_of_query_ : this->scale().target_in(forest_, level.outline, pair));
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
@@ -401,7 +400,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
       return false;
     }
     // Below the exact target, leaves that need the band keep the box open: these have to come below the other one.
-    const std::int64_t aim = (bound < exact_target ? target : exact_target) - forest_.scale.typical();
+    const std::int64_t aim = (bound < exact_target ? target : exact_target) - this->scale().typical();
     if (!lagrangian.step(aim, scale)) break;
   }
   lagrangian.restore_prices();
@@ -426,7 +425,7 @@ bool Searcher::finds_witness(const Residual& residual, const Box& box, std::vect
 bool Searcher::finds_witness_around(const Level& level, const Box& part, Pair pair, std::int64_t target) {
   if (pair.winner != whole_pair_.winner || pair.loser != whole_pair_.loser) {
     whole_pair_ = {-1, -1};
-    if (!builder_.build(whole_, outline_, pair, must_stop_, true)) {
+    if (!builder_.build(whole_, outline_, pair, must_stop_, true, true)) {
       outcome_.status = Status::stopped;
       return true;
     }
@@ -494,7 +493,7 @@ bool Searcher::decide_exactly(const Outline& outline, const std::vector<Pair>& p
 // exact as a whole, and one band for all others; near ties are split until they can be evaluated.
 std::int64_t Searcher::exact_target(Pair pair) const {
   const bool banded = recorder_ != nullptr && forest_.band > 0;
-  return banded ? forest_.scale.target(forest_, pair) : forest_.scale.exact_target(forest_, pair);
+  return banded ? scale().target(forest_, pair) : scale().exact_target(forest_, pair);
 }
 
 // That of the box at hand, which is not needed before where groves are joined.

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "branch_and_bound.hpp"
@@ -53,6 +54,7 @@ class Searcher {
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved = nullptr);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth, bool improved);
   bool close_parts(const Box& box, const Branches& branches, Pair pair, std::int64_t target, std::size_t depth);
+  const Scale& scale() const { return recorder_ == nullptr ? forest_.finest() : forest_.scale; }
   bool may_join(const std::vector<Pair>& pairs, const Residual& residual) const;
   const Outline& outline_of(Level& level, const Box& box);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
@@ -96,7 +98,7 @@ class Searcher {
   Recorder* recorder_ = nullptr;
   std::uint64_t next_local_ = 0;  // the work after which there is a local search in the whole box
   bool scatters_ = false;  // the last one started from random cells
-  std::int64_t band_ = -1;  // for the pair at hand in all of the query's box, if not negative
+  std::optional<std::int64_t> target_of_query_;  // for the pair at hand in all of its box, with a band of its own
   Residual whole_;  // of the whole box, once it is needed
   Pair whole_pair_{-1, -1};  // of which pair
   std::vector<std::int32_t> leaves_;  // of the last point evaluated

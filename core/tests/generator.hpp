@@ -88,8 +88,8 @@ struct Model {
 };
 
 // Of leaves, under mean vote; sums of the first three kinds are exact.
-enum class Values { eighths, pure, large, fractions, near_ties, near_pure, huge, tiny, mixed };
-inline constexpr int kValues = 9;
+enum class Values { eighths, pure, large, fractions, near_ties, near_pure, huge, tiny, mixed, outliers };
+inline constexpr int kValues = 10;
 
 // `percent_pure`: of leaves of the kinds whose sums may round.
 inline std::vector<double> random_values(Random& random, Values kind, int n_classes, int percent_pure) {
@@ -135,6 +135,11 @@ inline std::vector<double> random_values(Random& random, Values kind, int n_clas
       break;
     case Values::mixed:
       for (double& value : values) value = std::ldexp(random.between(-9, 9) / 9.0, random.between(-70, 40));
+      break;
+    case Values::outliers:  // as gradient boosting has them, where a probability is almost 0 or 1
+      for (double& value : values) value = random.between(-9, 9) / 9.0;
+      if (random.chance(4))
+        values[random.below(n_classes)] = std::ldexp(random.between(-9, 9) / 9.0, random.between(10, 60));
       break;
   }
   return values;
@@ -213,13 +218,14 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
   Sums sums;
   const bool eighths = kind <= Values::pure;
   sums.single = random.chance(50);
-  sums.cut = random.chance(50);
+  const bool plain = kind == Values::outliers && random.chance(80);  // what a finer scale is for
+  sums.cut = plain || random.chance(50);
   sums.softmax = !sums.cut && random.chance(30);
   if (sums.softmax && !sums.single && random.chance(50)) {
     sums.softmax = false;
     sums.sigmoid = random.pick(std::vector<double>{1, 0.3, 4});
   }
-  if (!sums.softmax && random.chance(40)) sums.divisor = random.pick(std::vector<double>{2, 3, 7, 0.5, 1000});
+  if (!sums.softmax && !plain && random.chance(40)) sums.divisor = random.pick(std::vector<double>{2, 3, 7, 0.5, 1000});
   for (int k = sums.cut ? 1 : n_classes; k > 0; --k) {
     const double far = random.chance(15) ? 1000 : 1;  // beyond what trees can change
     double start = random.between(-8, 8) / (eighths || random.chance(50) ? 8.0 : 7.0) * far;
@@ -432,9 +438,10 @@ inline Model random_model(Random& random) {
   auto kind = static_cast<Values>(random.below(kValues));
   if (model.vote == Vote::sum) {
     if (kind == Values::huge) kind = Values::near_ties;  // beyond the largest float
+    if (random.chance(15)) kind = Values::outliers;
     model.sums = random_sums(random, kind, model.n_classes);
     Random apart = random;  // the same trees with and without members
-    if (!model.sums.softmax && model.sums.sigmoid == 0 && apart.chance(40))
+    if (!model.sums.softmax && model.sums.sigmoid == 0 && apart.chance(kind == Values::outliers ? 10 : 40))
       random_members(apart, model.sums, shape.n_trees);
   }
   for (int t = 0; t < shape.n_trees; ++t) {

@@ -26,6 +26,18 @@ void check_rounding(Random& random, const Case& c) {
       CHECK(!takes_label(c, x, pair) || difference(c, x, pair) >= least - band,
             "who has the label is behind by no more than the band");
 
+    if (c.forest.finer) {
+      const Scale& scale = *c.forest.finer;
+      const std::int64_t target = scale.target_in(c.forest, outline, pair);
+      CHECK(target >= scale.target(c.forest, pair), "the target of a box is not smaller");
+      counts.finer_targets += target > scale.target(c.forest, pair);
+      for (const std::size_t x : c.inside(relaxed(c, allowed, used))) {
+        std::int64_t sum = 0;
+        for (const std::int32_t leaf : c.forest.leaves(c.points[x])) sum += scale.value(c.forest, leaf, pair);
+        CHECK(sum >= target || !takes_label(c, x, pair), "a sum of values below it wins nowhere in the box");
+      }
+    }
+
     Terms terms;
     terms.start(c.forest, pair);
     const std::vector<std::size_t> inside = c.inside(allowed);

@@ -34,8 +34,30 @@ bool all_exact(const Case& c, std::size_t x) {
 
 constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no sum of scores that are multiplied is so large
 
+// A scale of the values of leaves: as exact as it says, and no point that wins a pair is below the target.
+void check_finer_scale(const Case& c) {
+  if (!c.forest.finer) return;
+  const Scale& scale = *c.forest.finer;
+  ++counts.finer_scales;
+  for (int k = 1; k < c.model.n_classes; ++k) {
+    for (const Pair pair : {Pair{k, k - 1}, Pair{k - 1, k}}) {
+      const std::int64_t target = scale.target(c.forest, pair), exact_target = scale.exact_target(c.forest, pair);
+      CHECK(target <= exact_target, "the target with a band is not larger");
+      for (std::size_t x = 0; x < c.points.size(); ++x) {
+        std::int64_t sum = 0;
+        for (const std::int32_t leaf : c.forest.leaves(c.points[x])) sum += scale.value(c.forest, leaf, pair);
+        counts.finer_losses += sum < target;
+        CHECK(sum >= target || !takes_label(c, x, pair), "a sum of values below the target wins nowhere");
+        CHECK(sum >= exact_target || !all_exact(c, x) || !takes_label(c, x, pair),
+              "nor where all leaves are exact, below the target of these");
+      }
+    }
+  }
+}
+
 void check_scale(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
+  check_finer_scale(c);
   const int shift = c.forest.scale.shift();
   CHECK(shift == widest_shift(c) || (cuts_off(c) && shift > 0), "values are as large as they can be, or cut off");
   counts.outliers += cuts_off(c);

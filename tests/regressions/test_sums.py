@@ -13,6 +13,7 @@ import treeproof as tp
 from treeproof.model.build import build_forest, leaf, split
 from treeproof.model.columns import Column
 from treeproof.model.decision import Member, Sums
+from treeproof.model.importers.assemble import Tree, assemble, split_counts
 from treeproof.query.scores import integer_scores, rounding_error
 
 
@@ -214,3 +215,46 @@ def test_leaves_that_a_weight_makes_equal_may_still_fall(weight, start, high, lo
             result.certificate()
     else:
         assert "never falls by" in str(result.certificate().check())
+
+
+@pytest.mark.parametrize("outlier", [4.5e14, 1e17, -1e15])
+def test_a_huge_leaf_does_not_hide_what_all_others_are_worth(outlier):
+    """Beside it, scores of 64 bits left a few bits for usual leaves, and no bound came below the rounding of these.
+
+    Models of gradient boosting have such leaves. Of a thousand trees with one, no explanation was minimal in time. Work
+    is counted, so that this depends on no clock.
+    """
+    rng = np.random.default_rng(0)
+    trees = []
+    for _ in range(300):
+        features, cuts, values = rng.integers(10, size=3), rng.random(3), rng.normal(0, 0.1, 4)
+        trees.append(
+            Tree(
+                feature=[*features, -1, -1, -1, -1],
+                threshold=[*cuts, *[np.nan] * 4],
+                left=[1, 3, 5, -1, -1, -1, -1],
+                right=[2, 4, 6, -1, -1, -1, -1],
+                values=[0.0, 0.0, 0.0, *values],
+                adds_to=0,
+            )
+        )
+    trees.append(Tree([0, -1, -1], [1e-6, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [0.0, outlier, 0.05], adds_to=0))
+    forest = assemble(
+        trees,
+        classes=["no", "yes"],
+        columns=[Column(f"f{i}") for i in range(10)],
+        importances=split_counts(trees, 10),
+        vote="sum",
+        dtype="float64",
+        sums=Sums((0.0,), cuts=(0.0,)),
+    )
+    explainer = tp.Explainer(forest)
+    for row in np.random.default_rng(1).random((6, 10)):
+        why = explainer.abductive(row)
+        assert why.status == "minimal"
+        assert why.stats.work < 1_000_000, "it was 19 million for one of the rows"
+        others = rng.random((400, 10))
+        others[:100, 0] = 0  # the side of the huge leaf
+        kept = list(why.features)
+        others[:, kept] = row[kept]
+        assert set(forest.predict(others)) == set(forest.predict([row]))
