@@ -47,7 +47,7 @@ TECHNIQUES: Mapping[str, Edits] = {
     "absorbed trees": [("residual.cpp", "if (!forest_.ordered[f]) return false;", "if (f >= 0) return false;")],
     "groves": [(SEARCH, "return outcome_.boxes >= after &&", "return false && outcome_.boxes >= after &&")],
     "lanes": [(SEARCH, "const bool in_lanes = here.joined", "const bool in_lanes = false && here.joined")],
-    "further splits in lanes": [("parts.cpp", "kMostSplits = 6", "kMostSplits = kSplits")],
+    "further splits in lanes": [("parts.cpp", "kMostSplits = 6", "kMostSplits = Parts::kSplits")],
     "shared prices": [  # each node pays for its own gate only
         ("residual.cpp", "begin + fork.left_end,", "begin + fork.gate + 1,"),
         ("residual.cpp", "begin + fork.right_begin, fork.node", "begin + fork.gate, fork.node"),
