@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "forest.hpp"
 #include "rounding.hpp"
@@ -108,6 +109,11 @@ std::optional<Scale> Scale::finer(const Forest& forest) {
       }
     }
   }
+  // No sum may overflow, rounded as it may be.
+  double largest = std::fabs(sums.start[0]);
+  for (const double value : of_trees) largest += value;
+  if (!(4 * largest < (sums.single ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max())))
+    return {};
   const double usual = static_cast<double>(kUsual) * median(of_trees);
   // Scores of usual leaves with less bits than a value has: finer ones matter.
   if (!(usual > 0) || std::ilogb(usual) + *forest.exponent >= kBits) return {};
@@ -148,16 +154,23 @@ std::int32_t Scale::rounded_up(double value) const {
   return static_cast<std::int32_t>(std::clamp(scaled, static_cast<double>(lowest_), static_cast<double>(highest_)));
 }
 
-// The least that a sum of values is with which the pair is won, if the model's own sums are off by so much.
+// The least that a sum of values is with which the pair is won, if the model's own sums are off by so much; or less.
 std::int64_t Scale::scaled_cut(const Forest& forest, Pair pair, double off) const {
-  constexpr double kBeyond = 0x1p56;  // all sums of values
-  const auto below = [&](double number) {
-    return static_cast<std::int64_t>(std::clamp(std::floor(std::ldexp(number, *exponent_)), -kBeyond, kBeyond)) -
-           (std::fabs(number) > 0 && std::ldexp(number, *exponent_) == 0);
-  };
+  constexpr double kFarCut =
+      0x1p56;  // no sum of values is as far from 0, and rounding that takes as much decides nothing
   const double cut = forest.sums.cuts[std::max(pair.winner, pair.loser) - 1], start = forest.sums.start[0];
-  const std::int64_t least = pair.winner > pair.loser ? below(cut) + below(-start) : below(start) + below(-cut);
-  return least + below(-off);
+  const double more = pair.winner > pair.loser ? cut : start, less = pair.winner > pair.loser ? start : cut;
+  // What is missing, more - less, is `high` + `low` exactly [Knuth, TAOCP 2, 4.2.2]: either may be far larger than it.
+  const double high = more - less, part = more - high, low = (more - (high + part)) - (less - part);
+  const double scaled = std::ldexp(high, *exponent_), scaled_off = std::ldexp(off, *exponent_);
+  if (!(scaled > -kFarCut && scaled_off < kFarCut)) return static_cast<std::int64_t>(-2 * kFarCut);
+  if (scaled > kFarCut) return static_cast<std::int64_t>(kFarCut / 2);
+  // Numbers that are smaller than all others once they are scaled are 0 then, and count as 1.
+  const auto below = [&](double number) {
+    const double multiple = std::ldexp(number, *exponent_);
+    return static_cast<std::int64_t>(std::floor(multiple)) - (number < 0 && multiple == 0);
+  };
+  return below(high) + below(low) + below(-off);
 }
 
 std::int64_t Scale::target(const Forest& forest, Pair pair) const {

@@ -240,6 +240,16 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
     if (std::find(sums.cuts.begin(), sums.cuts.end(), cut) == sums.cuts.end()) sums.cuts.push_back(cut);
     std::sort(sums.cuts.begin(), sums.cuts.end());
   }
+  if (plain && random.chance(30)) {  // sums and what they must reach are far from 0, not from each other
+    const double far = std::ldexp(random.between(-9, 9), random.between(20, 50));
+    const double start = sums.single ? static_cast<float>(sums.start[0] + far) : sums.start[0] + far;
+    std::vector<double> cuts = sums.cuts;
+    for (double& cut : cuts) cut += far;
+    if (std::adjacent_find(cuts.begin(), cuts.end()) == cuts.end()) {
+      sums.start[0] = start;
+      sums.cuts = cuts;
+    }
+  }
   return sums;
 }
 

@@ -258,3 +258,23 @@ def test_a_huge_leaf_does_not_hide_what_all_others_are_worth(outlier):
         kept = list(why.features)
         others[:, kept] = row[kept]
         assert set(forest.predict(others)) == set(forest.predict([row]))
+
+
+@pytest.mark.parametrize("start", [3e14, -3e14, 4e15])
+def test_a_huge_start_does_not_hide_what_it_must_reach(start):
+    """What sums start from and what they must reach were cut off one by one, so that their difference was lost."""
+    trees = [
+        Tree([k, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [0.0, -2.0, 2.0], adds_to=0) for k in range(4)
+    ]
+    forest = assemble(
+        trees,
+        classes=["low", "high"],
+        columns=[Column(f"f{k}") for k in range(4)],
+        importances=split_counts(trees, 4),
+        vote="sum",
+        dtype="float64",
+        sums=Sums((start,), cuts=(start + 5,)),
+    )
+    explainer, slow = tp.Explainer(forest, oracle="native", tabulate=False), tp.Explainer(forest, oracle="brute")
+    for row in [[1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, 0], [1, 0, 1, 0]]:
+        assert explainer.abductive(row).features == slow.abductive(row).features
