@@ -264,7 +264,8 @@ def test_a_huge_leaf_does_not_hide_what_all_others_are_worth(outlier):
 def test_a_huge_start_does_not_hide_what_it_must_reach(start):
     """What sums start from and what they must reach were cut off one by one, so that their difference was lost."""
     trees = [
-        Tree([k, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [0.0, -2.0, 2.0], adds_to=0) for k in range(4)
+        Tree([k, -1, -1], [0.5, np.nan, np.nan], [1, -1, -1], [2, -1, -1], [0.0, -2.0, 2.0], adds_to=0)
+        for k in range(4)
     ]
     forest = assemble(
         trees,
