@@ -15,21 +15,41 @@ namespace {
 constexpr std::int64_t kFar = std::int64_t{1} << 40;
 constexpr std::int64_t kUsual = 8;  // up to so many times the median of the trees' largest scores is usual
 
-// Per tree, the largest absolute score of a leaf; at least 1.
-std::vector<std::int64_t> largest_of_trees(const Forest& forest) {
+// The largest absolute score of a leaf, for any class.
+std::int64_t size_of_scores(const Forest& forest, std::int32_t leaf) {
+  const std::int64_t* const scores = forest.scores_of(leaf);
+  std::int64_t most = 0;
+  for (int k = 0; k < forest.n_classes; ++k) most = std::max(most, std::abs(scores[k]));
+  return most;
+}
+
+// Per tree, the largest size of a leaf; at least as much.
+template <typename Number, typename Size>
+std::vector<Number> largest_of_trees(const Forest& forest, Number least, const Size& size) {
   std::vector<std::int32_t> tree(forest.nodes.size(), 0);
-  std::vector<std::int64_t> largest(std::max<std::size_t>(forest.roots.size(), 1), 1);
+  std::vector<Number> largest(std::max<std::size_t>(forest.roots.size(), 1), least);
   for (std::size_t t = 0; t < forest.roots.size(); ++t) tree[forest.roots[t]] = static_cast<std::int32_t>(t);
   for (std::size_t n = 0; n < forest.nodes.size(); ++n) {  // children lie behind their parents
     const Node& node = forest.nodes[n];
     if (node.feature >= 0) {
       tree[node.left] = tree[node.right] = tree[n];
-      continue;
+    } else {
+      largest[tree[n]] = std::max(largest[tree[n]], size(static_cast<std::int32_t>(n)));
     }
-    const std::int64_t* const scores = forest.scores_of(static_cast<std::int32_t>(n));
-    for (int k = 0; k < forest.n_classes; ++k) largest[tree[n]] = std::max(largest[tree[n]], std::abs(scores[k]));
   }
   return largest;
+}
+
+// The mean size of a leaf, of which no more counts than `most`.
+template <typename Number, typename Size>
+double mean_of_leaves(const Forest& forest, Number most, const Size& size) {
+  double sum = 0, n_leaves = 0;
+  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {
+    if (forest.nodes[n].feature >= 0) continue;
+    sum += static_cast<double>(std::min(size(static_cast<std::int32_t>(n)), most));
+    ++n_leaves;
+  }
+  return sum / std::max(n_leaves, 1.0);
 }
 
 // One that is not below the others of the smaller half.
@@ -43,7 +63,8 @@ Number median(std::vector<Number> numbers) {
 }  // namespace
 
 Scale::Scale(const Forest& forest) {
-  const std::vector<std::int64_t> of_trees = largest_of_trees(forest);
+  const auto size = [&](std::int32_t leaf) { return size_of_scores(forest, leaf); };
+  const std::vector<std::int64_t> of_trees = largest_of_trees(forest, std::int64_t{1}, size);
   const std::int64_t largest = *std::max_element(of_trees.begin(), of_trees.end());
   const auto shift_for = [](std::int64_t score) {  // score < 2^bit_width
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(score))) - kBits;
@@ -64,16 +85,7 @@ Scale::Scale(const Forest& forest) {
       counted = largest;
     }
   }
-  double sum = 0, n_leaves = 0;
-  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {
-    if (forest.nodes[n].feature >= 0) continue;
-    const std::int64_t* const scores = forest.scores_of(static_cast<std::int32_t>(n));
-    std::int64_t most = 0;
-    for (int k = 0; k < forest.n_classes; ++k) most = std::max(most, std::abs(scores[k]));
-    sum += static_cast<double>(std::min(most, counted));
-    ++n_leaves;
-  }
-  typical_ = value(static_cast<std::int64_t>(sum / std::max(n_leaves, 1.0)));
+  typical_ = value(static_cast<std::int64_t>(mean_of_leaves(forest, counted, size)));
 }
 
 // Whether, with the present unit, the highest value and the least of all other trees reach every target.
@@ -91,24 +103,8 @@ std::optional<Scale> Scale::finer(const Forest& forest) {
   if (forest.vote != Vote::sum || !forest.exponent || !sums.cut || sums.divisor != 1 || sums.sigmoid != 0 ||
       !sums.members.empty())
     return {};
-  // Per tree, the largest absolute value of a leaf.
-  std::vector<double> of_trees;
-  std::vector<std::int32_t> open;
-  double sum = 0, n_leaves = 0;
-  for (const std::int32_t root : forest.roots) {
-    of_trees.push_back(0);
-    open.assign(1, root);
-    while (!open.empty()) {
-      const Node& node = forest.nodes[open.back()];
-      const double value = std::fabs(forest.values[open.back()]);
-      open.pop_back();
-      if (node.feature >= 0) {
-        open.insert(open.end(), {node.left, node.right});
-      } else {
-        of_trees.back() = std::max(of_trees.back(), value);
-      }
-    }
-  }
+  const auto size = [&](std::int32_t leaf) { return std::fabs(forest.values[static_cast<std::size_t>(leaf)]); };
+  const std::vector<double> of_trees = largest_of_trees(forest, 0.0, size);
   // No sum may overflow, rounded as it may be.
   double largest = std::fabs(sums.start[0]);
   for (const double value : of_trees) largest += value;
@@ -117,17 +113,13 @@ std::optional<Scale> Scale::finer(const Forest& forest) {
   const double usual = static_cast<double>(kUsual) * median(of_trees);
   // Scores of usual leaves with less bits than a value has: finer ones matter.
   if (!(usual > 0) || std::ilogb(usual) + *forest.exponent >= kBits) return {};
-  for (std::size_t n = 0; n < forest.nodes.size(); ++n) {
-    if (forest.nodes[n].feature >= 0) continue;
-    sum += std::min(std::fabs(forest.values[n]), usual);
-    ++n_leaves;
-  }
+  const double typical = mean_of_leaves(forest, usual, size);
   Scale scale;
   scale.lowest_ = kLowest;
   scale.highest_ = kHighest;
   for (int exponent = kBits - 1 - std::ilogb(usual); exponent > *forest.exponent; --exponent) {
     scale.exponent_ = exponent;
-    scale.typical_ = scale.rounded_up(sum / std::max(n_leaves, 1.0));
+    scale.typical_ = scale.rounded_up(typical);
     // The highest value and the least of all other trees must reach every target.
     std::int64_t others = 0, target = 0;
     for (const double value : of_trees) others += scale.rounded_up(-value);
