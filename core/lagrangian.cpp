@@ -23,10 +23,6 @@ void Lagrangian::start(const Residual& residual, const Box& box, const Prices& p
     alpha_[g] = std::min(prices.alpha(residual.gate_origin[g]), largest_price_);
     beta_[g] = std::min(prices.beta(residual.gate_origin[g]), largest_price_);
   }
-  for (const auto& [gate, origin] : residual.shared) {  // who stands for several pays for all
-    alpha_[gate] = std::min(alpha_[gate] + prices.alpha(origin), largest_price_);
-    beta_[gate] = std::min(beta_[gate] + prices.beta(origin), largest_price_);
-  }
   for (const auto& [node, feature] : residual.singles)
     alpha_[residual.nodes[node].gate] = beta_[residual.nodes[node].gate] = 0;
   move_ = 0;
@@ -396,18 +392,7 @@ Branches Lagrangian::branches(std::size_t most) const {
 
 void Prices::store(const Residual& residual, const std::vector<std::int32_t>& alpha,
                    const std::vector<std::int32_t>& beta) {
-  if (residual.shared.empty()) {
-    for (std::size_t g = 0; g < alpha.size(); ++g) set(residual.gate_origin[g], alpha[g], beta[g]);
-    return;
-  }
-  sharers_.assign(alpha.size(), 1);
-  for (const auto& [gate, origin] : residual.shared) ++sharers_[gate];
-  for (std::size_t g = 0; g < alpha.size(); ++g) {
-    const std::int32_t n = sharers_[g];
-    set(residual.gate_origin[g], alpha[g] - alpha[g] / n * (n - 1), beta[g] - beta[g] / n * (n - 1));
-  }
-  for (const auto& [gate, origin] : residual.shared)
-    set(origin, alpha[gate] / sharers_[gate], beta[gate] / sharers_[gate]);
+  for (std::size_t g = 0; g < alpha.size(); ++g) set(residual.gate_origin[g], alpha[g], beta[g]);
 }
 
 }  // namespace treeproof

@@ -38,7 +38,7 @@ class Prices {
   std::int32_t beta(std::int32_t gate) const { return entries_[gate].when == now_ ? entries_[gate].beta : 0; }
   void set(std::int32_t gate, std::int32_t alpha, std::int32_t beta) { entries_[gate] = {alpha, beta, now_}; }
 
-  // Store prices of the gates of a residual forest for their origins; several that are one there share them.
+  // Store prices of the gates of a residual forest for their origins.
   void store(const Residual& residual, const std::vector<std::int32_t>& alpha, const std::vector<std::int32_t>& beta);
 
  private:
@@ -48,7 +48,6 @@ class Prices {
   };
   std::vector<Entry> entries_;
   std::uint32_t now_ = 1;
-  std::vector<std::int32_t> sharers_;  // per gate: the gates of the forest that it stands for
 };
 
 // Where to split a box: the side to look at first, and a node of the forest that makes the split.

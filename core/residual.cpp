@@ -54,7 +54,6 @@ bool ResidualBuilder::build(Residual& out, const Outline& outline, Pair pair, co
     }
     out.most_gates = std::max(out.most_gates, out.n_gates() - first_gate);
     out.roots.push_back(grown);
-    out.trees.push_back(known.trees[i]);
   }
   if (patience.ends(out.nodes.size())) return stop();
   number_slots();
@@ -300,7 +299,6 @@ void ResidualBuilder::narrow(Residual& out, const Residual& around, const Box& b
       settle(grown, kept, first_constant);
     } else {
       out.roots.push_back(grown);
-      out.trees.push_back(around.trees[t]);
     }
   }
   narrow_gates(around);
@@ -333,8 +331,6 @@ void ResidualBuilder::narrow_gates(const Residual& around) {
   out.slot_begin.push_back(static_cast<std::int32_t>(out.slot_node.size()));
   out.slot_turn.assign(out.slot_node.size(), 0);
   for (const Turn& turn : turns_) out.slot_turn[only_[turn.slot]] += turn.change;
-  for (const auto& [gate, origin] : around.shared)
-    if (place_[gate] != kNone) out.shared.push_back({gate, origin});
   for (std::size_t g = 0; g < place_.size(); ++g) {
     const bool kept = place_[g] != kNone;
     place_[g] = out.n_gates();
@@ -342,7 +338,6 @@ void ResidualBuilder::narrow_gates(const Residual& around) {
     out.gate_origin.push_back(around.gate_origin[g]);
     out.gate_slot.push_back(only_[around.gate_slot[g]]);
   }
-  for (Residual::Shared& shared : out.shared) shared.gate = place_[shared.gate];
   for (Residual::Fork& fork : out.nodes) {
     fork.slot = only_[fork.slot];
     for (std::int32_t* place : {&fork.gate, &fork.left_end, &fork.right_begin}) *place = place_[*place];

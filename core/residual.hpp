@@ -44,17 +44,11 @@ struct Residual {
   bool offset_inexact = false;  // the offset has such a leaf in it
   std::vector<Fork> nodes;
   std::vector<std::int32_t> roots;  // per undecided tree: its root, a node
-  std::vector<std::int32_t> trees;  // per undecided tree: which of the forest it is
 
   // The gates that occur, tree by tree, as in the outline.
   std::vector<std::int32_t> gate_origin;  // per gate: its gate in the forest
   std::vector<std::int32_t> gate_slot;  // per gate: its split
   std::int32_t most_gates = 0;  // of one tree
-  // Where trees are joined (see Groves): more gates of the forest that make the same split as a gate.
-  struct Shared {
-    std::int32_t gate, origin;
-  };
-  std::vector<Shared> shared;
 
   // Splits, sorted by feature, and for an ordered or gapped feature by cut.
   std::vector<std::int32_t> slot_node;  // per slot: a node of the forest that makes this split
@@ -77,9 +71,8 @@ struct Residual {
     constants.clear();
     inexact.clear();
     nodes.clear();
-    for (auto* numbers : {&roots, &trees, &gate_origin, &gate_slot, &slot_node, &slot_cut, &features, &slot_begin})
+    for (auto* numbers : {&roots, &gate_origin, &gate_slot, &slot_node, &slot_cut, &features, &slot_begin})
       numbers->clear();
-    shared.clear();
     singles.clear();
     slot_turn.clear();
   }

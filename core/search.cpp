@@ -22,10 +22,10 @@ constexpr int kSoon = 16;
 constexpr std::size_t kMostPricesKept = 1U << 22;  // entries of 12 bytes that an idle Searcher holds on to
 // Local searches for a witness, at the root: from the last witness, and every so many iterations from the features'
 // best cells. They end after some steps without improvement.
-constexpr int kEarlierWitnessAt = 2;
+constexpr int kEarlierWitnessAt = 1;
 constexpr int kEarlierWitnessPatience = 3;
 constexpr int kSuggestionPatience = 8;  // from a point that was suggested, at once
-constexpr int kLocalInterval = 15;
+constexpr int kLocalInterval = 10;
 constexpr int kLocalPatience = 10;
 // Below it, in all of the query's box, once the query has taken so many boxes: in turns from random cells and from the
 // best cells of the box at hand. A search takes about so much work for each node of the box's residual forest, and all
@@ -33,13 +33,9 @@ constexpr int kLocalPatience = 10;
 constexpr std::uint64_t kLocalAfter = 12;
 constexpr int kLocalPatienceBelow = 60;
 constexpr std::uint64_t kWorkOfLocal = 20, kLocalShare = 16;
-// Groves are joined once a query has taken so many boxes: choosing them costs as much as some. Boosted trees, many
-// small ones whose bound is far off, gain at once; of 100 voting trees only the hardest queries do.
-constexpr std::uint64_t kJoinAfter = 12, kJoinBoostedAfter = 1;
 // A new box costs about as much as so many iterations, and a query about so many nodes of each tree.
 constexpr std::uint64_t kWorkOfBox = 8, kWorkOfTree = 2;
 constexpr std::uint64_t kWorkOfLanes = 2;  // what an evaluation of all parts costs, in evaluations of one
-constexpr std::size_t kMostJoined = 2048;  // trees: each is tried with every grove, without a look at the clock
 
 Side other(Side side) { return side == Side::left ? Side::right : Side::left; }
 
@@ -51,7 +47,6 @@ Searcher::Searcher(const Forest& forest, const Table* table)
       outliner_(forest),
       builder_(forest),
       local_(forest),
-      groves_(forest),
       trail_(forest),
       rival_rank_(forest.n_classes, 0) {}
 
@@ -186,7 +181,8 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
 // already, they are the ones kept, and the box is to be split there.
 bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved) {
   Level& here = level(depth);
-  here.joined = depth > 0 && level(depth - 1).joined;
+  // A proof knows whole boxes only; of several pairs, each has a residual forest of its own.
+  here.narrows = recorder_ == nullptr && pairs.size() == 1;
   if (depth == 0) target_of_query_.reset();
   for (bool again = false;; again = true) {
     if ((*must_stop_)()) {
@@ -207,7 +203,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
         finds_witness_around(here, box, pair, target))
       return false;
 
-    const bool in_lanes = here.joined && Lanes::takes(forest_, here.residual);
+    const bool in_lanes = here.narrows && Lanes::takes(forest_, here.residual);
     Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? Parts::kSplits : 1);
     improved = nullptr;
     bool empty = false;
@@ -215,13 +211,6 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
     if (here.lagrangian.fix(box, target, empty, recorder_, pair) || empty) outcome_.near_tie |= narrowed;
     if (empty) return true;
     here.lagrangian.save(prices(pair));
-    if (!here.joined && may_join(pairs, here.residual)) {
-      groves_.form(here.residual);
-      groves_.join(here.residual, here.around);
-      std::swap(here.residual, here.around);
-      here.joined = true;
-      continue;
-    }
     std::erase_if(branches, [&](const Branch& branch) { return box.side(forest_, branch.node) != Side::both; });
     if (branches.empty()) continue;
     if (in_lanes) return close_parts(box, branches, pair, target, depth);
@@ -256,25 +245,20 @@ bool Searcher::close_parts(const Box& box, const Branches& branches, Pair pair, 
   return true;
 }
 
-// Whether it is time for groves. A proof has none: its checker knows bounds on single trees.
-bool Searcher::may_join(const std::vector<Pair>& pairs, const Residual& residual) const {
-  const std::uint64_t after = forest_.vote == Vote::sum ? kJoinBoostedAfter : kJoinAfter;
-  return outcome_.boxes >= after && pairs.size() == 1 && recorder_ == nullptr && residual.roots.size() <= kMostJoined;
-}
-
 // The pair to bound: the only one, or the one that looks hardest to win. False if no pair has an undecided tree left,
 // or one is lost (then `closed`), or if it must stop.
 bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
                            bool& closed) {
   Level& level = this->level(depth);
-  level.outlined = !level.joined;
-  if (!level.joined && !outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline,
-                                         restricted_, outcome_.used, must_stop_)) {
+  const bool is_within = level.narrows && (depth > 0 || again);
+  level.outlined = !is_within;
+  if (!is_within && !outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline,
+                                      restricted_, outcome_.used, must_stop_)) {
     outcome_.status = Status::stopped;
     return false;
   }
   const auto build = [&](Pair pair) {
-    if (level.joined) {
+    if (is_within) {
       if (again) std::swap(level.residual, level.around);
       builder_.narrow(level.residual, again ? level.around : this->level(depth - 1).residual, box, restricted_,
                       outcome_.used);
@@ -337,8 +321,9 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
     narrowed = true;
-    if (level.joined && !target_of_query_) target_of_query_ = this->scale().target_in(forest_, outline_, pair);
-    target = std::max(target, level.joined ? *target_of_query_ : this->scale().target_in(forest_, level.outline, pair));
+    if (!level.outlined && !target_of_query_) target_of_query_ = this->scale().target_in(forest_, outline_, pair);
+    target =
+        std::max(target, level.outlined ? this->scale().target_in(forest_, level.outline, pair) : *target_of_query_);
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {
@@ -496,7 +481,7 @@ std::int64_t Searcher::exact_target(Pair pair) const {
   return banded ? scale().target(forest_, pair) : scale().exact_target(forest_, pair);
 }
 
-// That of the box at hand, which is not needed before where groves are joined.
+// That of the box at hand, which is not needed before where residual forests are made from others.
 const Outline& Searcher::outline_of(Level& level, const Box& box) {
   if (!level.outlined) outliner_.follow(level.outline, box, outline_, restricted_, outcome_.used);
   level.outlined = true;
@@ -524,7 +509,6 @@ void Searcher::forget() {
   last_witness_.clear();
   trail_.forget();
   local_.forget();
-  groves_.forget();
 }
 
 void Searcher::suggest(const std::vector<Cell>& point) {

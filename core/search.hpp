@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "branch_and_bound.hpp"
-#include "groves.hpp"
 #include "lagrangian.hpp"
 #include "local_search.hpp"
 #include "parts.hpp"
@@ -44,7 +43,7 @@ class Searcher {
     Outline outline;
     Residual residual;
     Residual around;  // one that was
-    bool joined = false;  // the residual forest has groves
+    bool narrows = false;  // residual forests are made from those around them, not from outlines
     bool outlined = false;  // the outline is that of the box at hand
     Lagrangian lagrangian;
     Parts parts;
@@ -55,7 +54,6 @@ class Searcher {
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth, bool improved);
   bool close_parts(const Box& box, const Branches& branches, Pair pair, std::int64_t target, std::size_t depth);
   const Scale& scale() const { return recorder_ == nullptr ? forest_.finest() : forest_.scale; }
-  bool may_join(const std::vector<Pair>& pairs, const Residual& residual) const;
   const Outline& outline_of(Level& level, const Box& box);
   bool choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
                    bool& closed);
@@ -79,7 +77,6 @@ class Searcher {
   Outline outline_;  // of the last query's box
   ResidualBuilder builder_;
   LocalSearch local_;
-  Groves groves_;
   std::map<std::pair<int, int>, std::unique_ptr<Prices>> prices_;  // per winner and loser, as they are met
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<Cell> last_witness_;  // empty: none yet

@@ -1,6 +1,6 @@
 """What does each technique of the core bring? The same explanations with one of them switched off at a time.
 
-``python -m treeproof_bench.ablation [--without groves lanes] [--seed 1] [--instances 10]``
+``python -m treeproof_bench.ablation [--without lanes] [--seed 1] [--instances 10]``
 
 The core is compiled anew for each technique, from a copy of its source in which some lines say otherwise; so this needs
 the repository, pip and a C++ compiler. Models are those of `production`, and as there fitted ones stay in ``--models``.
@@ -45,14 +45,12 @@ TECHNIQUES: Mapping[str, Edits] = {
     "local search below the root": [(SEARCH, "outcome_.boxes >= kLocalAfter", "false")],
     "random starts": [(SEARCH, "scatters_ = !scatters_;", "scatters_ = false;")],
     "absorbed trees": [("residual.cpp", "if (!forest_.ordered[f]) return false;", "if (f >= 0) return false;")],
-    "groves": [(SEARCH, "return outcome_.boxes >= after &&", "return false && outcome_.boxes >= after &&")],
-    "lanes": [(SEARCH, "const bool in_lanes = here.joined", "const bool in_lanes = false && here.joined")],
+    "lanes": [(SEARCH, "const bool in_lanes = here.narrows", "const bool in_lanes = false && here.narrows")],
+    "residual forests from those around": [(SEARCH, "= level.narrows && (depth", "= false && level.narrows && (depth")],
     "further splits in lanes": [("parts.cpp", "kMostSplits = 6", "kMostSplits = Parts::kSplits")],
     "shared prices": [  # each node pays for its own gate only
         ("residual.cpp", "begin + fork.left_end,", "begin + fork.gate + 1,"),
         ("residual.cpp", "begin + fork.right_begin, fork.node", "begin + fork.gate, fork.node"),
-        ("groves.cpp", "fork.left_end == above_[i] ?", "true ? fork.gate + 1 : fork.left_end == above_[i] ?"),
-        ("groves.cpp", "fork.right_begin == below_[i] ?", "true ? fork.gate : fork.right_begin == below_[i] ?"),
     ],
     "fine unit": [("scale.hpp", "kBits = 20", "kBits = 14")],
     "reduced costs": [(SEARCH, "if (here.lagrangian.fix(", "if (false && here.lagrangian.fix(")],

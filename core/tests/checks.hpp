@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../groves.hpp"
 #include "../residual.hpp"
 #include "../search.hpp"
 #include "generator.hpp"
@@ -29,7 +28,7 @@ inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
                 scaled_values = 0, outliers = 0, finer_scales = 0, finer_losses = 0, finer_targets = 0, outlines = 0,
                 outlines_stopped = 0, residuals = 0;
-  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, joined = 0, absorbed = 0, absorbed_within = 0;
+  std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, narrowed = 0, absorbed = 0, absorbed_within = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0,
                 moved_witnesses = 0, lanes = 0, fewer_in_lanes = 0, lanes_taken = 0, parts = 0, parts_closed = 0,
                 parts_left = 0, parts_split = 0;
@@ -54,7 +53,7 @@ inline struct Counts {
         {"outlines of queries", outlines},
         {"outlines that had to stop", outlines_stopped},
         {"trees put back as they were", trees_put_back},
-        {"residual forests with groves", joined},
+        {"residual forests made from the one around", narrowed},
         {"residual forests with absorbed trees", absorbed},
         {"residual forests with trees absorbed in a smaller box", absorbed_within},
         {"scales that cut values off", outliers},
@@ -222,6 +221,8 @@ struct Contest {
   Residual residual;
   std::vector<std::size_t> inside;
   std::vector<std::int64_t> values;  // per point inside
+  Flags chained;  // per feature: of its splits one side implies others, where the residual forest was built
+  Flags restricted, used;  // per feature: the query restricts it, what it is made from relies on that
 };
 
 // What makes residual forests, one after the other; the outlines are those of a query and of boxes within its box.
@@ -277,21 +278,18 @@ void check_stopped_outline(const Case& c, const Box& box, const std::vector<std:
 // test_residual.cpp
 struct Walk;
 std::int64_t residual_value(const Case& c, const Residual& r, const Point& point, Walk* walk = nullptr);
-bool is_absorbable(const Case& c, const Residual& r, std::int32_t first, std::int32_t root);
 std::int64_t absorbed_value(const Case& c, const Residual& r, std::size_t f, Cell cell);
 Residual residual_of(const Case& c, const Box& box, Pair pair, bool absorbs = false);
 void build(Random& random, const Case& c, Workshop& workshop, Contest& contest);
+void narrow(Random& random, const Case& c, Workshop& workshop, Contest& contest);
 
 Allowed inside_of(Random& random, const Case& c, const Allowed& around);
 
-// test_groves.cpp
-void check_groves(Random& random, const Case& c, Groves& groves, const Contest& contest);
-
 // test_lanes.cpp
-void check_lanes(Random& random, const Case& c, Groves& groves, const Contest& contest);
+void check_lanes(Random& random, const Case& c, const Contest& contest);
 
 // test_parts.cpp
-void check_parts(Random& random, const Case& c, Groves& groves, Parts& parts, const Contest& contest);
+void check_parts(Random& random, const Case& c, Parts& parts, const Contest& contest);
 
 // test_lagrangian.cpp
 void check_lagrangian(Random& random, const Case& c, const Contest& contest);

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../groves.hpp"
 #include "../local_search.hpp"
 #include "../residual.hpp"
 #include "../scale.hpp"
@@ -22,16 +21,18 @@ void check_layers(Random& random, const Case& c) {
   if (c.model.n_classes < 2) return;
   Workshop workshop(c.forest);
   LocalSearch search(c.forest);
-  Groves groves(c.forest);
   Parts parts(c.forest);
   Contest contest;
   for (int i = 0; i < 3; ++i) {
     build(random, c, workshop, contest);
-    check_groves(random, c, groves, contest);
-    check_lagrangian(random, c, contest);
-    check_lanes(random, c, groves, contest);
-    check_parts(random, c, groves, parts, contest);
-    check_local_search(random, c, search, contest);
+    for (int depth = 0;; ++depth) {
+      check_lagrangian(random, c, contest);
+      check_lanes(random, c, contest);
+      check_parts(random, c, parts, contest);
+      check_local_search(random, c, search, contest);
+      if (depth == 2) break;
+      narrow(random, c, workshop, contest);
+    }
   }
 }
 

@@ -27,8 +27,8 @@ Turns then(Turns turns, std::int32_t n, bool left) {
   return turns;
 }
 
-// What a path pays: every gate of its tree whose side one of its turns implies. Where missing values are in the box, or
-// splits are sets, a turn counts for its own split only.
+// What a path pays: every gate of its tree whose side one of its turns implies. Where missing values were in the box,
+// or splits are sets, a turn counts for its own split only.
 std::int64_t paid(const Case& c, const Contest& contest, const Turns& turns, const PlainPrices& prices) {
   const Residual& r = contest.residual;
   std::int64_t sum = 0;
@@ -38,12 +38,11 @@ std::int64_t paid(const Case& c, const Contest& contest, const Turns& turns, con
   for (std::int32_t g = 0; g < r.n_gates(); ++g) {
     const std::int32_t node = c.forest.gate_node[r.gate_origin[g]];
     const auto [f, cut, ignored_left, ignored_right] = c.forest.nodes[node];
-    const bool chained = c.forest.ordered[f] || (c.forest.gapped[f] && !contest.box.missing[f]);
     bool goes_left = false, goes_right = false;
     for (const auto [n, left] : turns) {
       const Node& turn = c.forest.nodes[r.nodes[n].origin];
       if (turn.feature != f || tree_of(c.forest.gate[r.nodes[n].origin]) != tree_of(r.gate_origin[g])) continue;
-      if (!chained && turn.cut != cut) continue;
+      if (!contest.chained[f] && turn.cut != cut) continue;
       goes_left = goes_left || (left && turn.cut <= cut);
       goes_right = goes_right || (!left && turn.cut >= cut);
     }

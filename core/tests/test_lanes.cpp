@@ -1,6 +1,5 @@
 // The bounds of eight parts of a box: that of the whole box is the scalar one, step by step; those of others are
 // bounds.
-#include "../groves.hpp"
 #include "../lagrangian.hpp"
 #include "../lanes.hpp"
 #include "checks.hpp"
@@ -10,7 +9,10 @@ namespace {
 
 constexpr int kLanes = Lanes::kLanes;
 
-void check_parts_of_box(Random& random, const Case& c, const Contest& contest, const Residual& r) {
+}  // namespace
+
+void check_lanes(Random& random, const Case& c, const Contest& contest) {
+  const Residual& r = contest.residual;
   if (!Lanes::takes(c.forest, r)) {
     CHECK(std::any_of(r.features.begin(), r.features.end(), [&](std::int32_t f) { return !c.forest.ordered[f]; }),
           "it takes all residual forests over ordered features");
@@ -92,16 +94,6 @@ void check_parts_of_box(Random& random, const Case& c, const Contest& contest, c
     CHECK(scalar.alpha(gate) == stored.alpha(gate) && scalar.beta(gate) == stored.beta(gate),
           "the best prices are stored as those of the whole box");
   }
-}
-
-}  // namespace
-
-void check_lanes(Random& random, const Case& c, Groves& groves, const Contest& contest) {
-  check_parts_of_box(random, c, contest, contest.residual);
-  groves.form(contest.residual);
-  Residual joined;
-  groves.join(contest.residual, joined);
-  check_parts_of_box(random, c, contest, joined);
 }
 
 }  // namespace treeproof::testing

@@ -1,5 +1,4 @@
 // Parts of a box: what they close has no point that is worth as much as the target; all else is handed back.
-#include "../groves.hpp"
 #include "../lagrangian.hpp"
 #include "../parts.hpp"
 #include "checks.hpp"
@@ -13,7 +12,10 @@ bool has(const Case& c, const Box& box, const Point& point) {
   return true;
 }
 
-void check_parts(Random& random, const Case& c, const Contest& contest, const Residual& r, Parts& parts) {
+}  // namespace
+
+void check_parts(Random& random, const Case& c, Parts& parts, const Contest& contest) {
+  const Residual& r = contest.residual;
   if (r.slot_node.empty() || !Lanes::takes(c.forest, r)) return;
   std::vector<std::int64_t> values;
   for (const std::size_t x : contest.inside) values.push_back(residual_value(c, r, c.points[x]));
@@ -54,16 +56,6 @@ void check_parts(Random& random, const Case& c, const Contest& contest, const Re
   counts.parts_closed += outcome.boxes;
   counts.parts_left += parts.left().size();
   counts.parts_split += outcome.boxes + parts.left().size() > std::size_t{1} << branches.size();
-}
-
-}  // namespace
-
-void check_parts(Random& random, const Case& c, Groves& groves, Parts& parts, const Contest& contest) {
-  check_parts(random, c, contest, contest.residual, parts);
-  groves.form(contest.residual);
-  Residual joined;
-  groves.join(contest.residual, joined);
-  check_parts(random, c, contest, joined, parts);
 }
 
 }  // namespace treeproof::testing

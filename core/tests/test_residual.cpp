@@ -40,7 +40,8 @@ std::int64_t absorbed_value(const Case& c, const Residual& r, std::size_t f, Cel
   return sum;
 }
 
-void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
+// `most_gates` of one made from another may be that of the other.
+void check_shape(const Case& c, const Residual& r, const Allowed& allowed, bool narrowed) {
   for (std::int32_t n = 0; n < r.n_nodes(); ++n)
     for (const std::int32_t child : {r.nodes[n].left, r.nodes[n].right})
       CHECK(child < n && ~child < r.n_constants(), "children are constants or earlier nodes");
@@ -95,7 +96,7 @@ void check_shape(const Case& c, const Residual& r, const Allowed& allowed) {
                               std::count_if(r.gate_origin.begin(), r.gate_origin.end(), [&](std::int32_t gate) {
                                 return c.forest.gate_begin[t] <= gate && gate < c.forest.gate_begin[t + 1];
                               })));
-  CHECK(r.most_gates == most, "the most gates of a tree are known");
+  CHECK(narrowed ? r.most_gates >= most : r.most_gates == most, "the most gates of a tree are known");
 }
 
 // A box that differs from the one before in some features.
@@ -166,49 +167,26 @@ bool is_absorbable(const Case& c, const Residual& r, std::int32_t first, std::in
 void check_absorbed(const Case& c, const Outline& outline, Pair pair, bool absorbs, const Residual& r) {
   Residual plain;
   ResidualBuilder(c.forest).build(plain, outline, pair);
-  std::vector<std::int32_t> stay;
+  std::vector<std::int32_t> stay, roots;
   std::int32_t first = 0;
-  for (std::size_t t = 0; t < plain.roots.size(); ++t) {
-    if (!absorbs || !is_absorbable(c, plain, first, plain.roots[t])) stay.push_back(plain.trees[t]);
-    first = plain.roots[t] + 1;
+  for (const std::int32_t root : plain.roots) {
+    if (!absorbs || !is_absorbable(c, plain, first, root)) stay.push_back(plain.nodes[root].origin);
+    first = root + 1;
   }
-  CHECK(r.trees == stay, "trees of one ordered feature are absorbed, and no others");
+  for (const std::int32_t root : r.roots) roots.push_back(r.nodes[root].origin);
+  CHECK(roots == stay, "trees of one ordered feature are absorbed, and no others");
   CHECK(r.slot_node == plain.slot_node, "their splits stay");
   counts.absorbed += r.roots.size() < plain.roots.size();
 }
 
-void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
-  // As in a search for an explanation, a change is undone or built upon.
-  if (workshop.outline.now % 2 == 0) workshop.before = contest.allowed;
-  contest.allowed = changed(random, c, workshop.before);
-  contest.pair = random_pair(random, c);
-  const Flags restricted = restricted_of(c, contest.allowed);
-  Flags used(restricted.size(), 0);
+// Whatever it was made from, it is worth what the forest is at every point of its box. Made from another, it may keep
+// nodes that splits of other sets of values decide, and take leaves as worth the same that were so in the box around.
+void check_worth(const Case& c, Contest& contest, bool narrowed) {
   const Residual& r = contest.residual;
-  workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
-  workshop.outliner.mark(workshop.outline, restricted, used);
-  check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
-  check_stopped_outline(c, box_of(c, contest.allowed), c.inside(contest.allowed));
-  for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
-    counts.trees_put_back += workshop.outline.now > 1 && workshop.outline.changed[t] == workshop.outline.now &&
-                             workshop.outline.state[t] == workshop.outline.base_state[t];
-  const Outline* outline = &workshop.outline;
-  for (Outline& inner : workshop.inner) {
-    if (random.chance(50)) break;
-    contest.allowed = inside_of(random, c, contest.allowed);
-    workshop.outliner.follow(inner, box_of(c, contest.allowed), *outline, restricted, used);
-    check_outline(c, inner, box_of(c, contest.allowed), c.inside(contest.allowed));
-    outline = &inner;
-  }
-  contest.box = box_of(c, contest.allowed);
-  const bool absorbs = random.chance(50);
-  workshop.builder.build(contest.residual, *outline, contest.pair, nullptr, absorbs);
-  check_stopped(c, *outline, contest.pair, absorbs, contest.residual);
-  check_absorbed(c, *outline, contest.pair, absorbs, contest.residual);
   for (const std::int32_t f : r.features)
-    if (!c.forest.ordered[f]) used[f] |= restricted[f];
-  check_shape(c, r, contest.allowed);
-  CHECK(is_subset(used, restricted), "only restrictions can be used");
+    if (!c.forest.ordered[f]) contest.used[f] |= contest.restricted[f];
+  check_shape(c, r, contest.allowed, narrowed);
+  CHECK(is_subset(contest.used, contest.restricted), "only restrictions can be used");
   const int shift = c.forest.scale.shift();
   contest.inside = c.inside(contest.allowed);
   contest.values.clear();
@@ -219,20 +197,80 @@ void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) 
     const std::int64_t value = residual_value(c, r, c.points[x], &walk);
     contest.values.push_back(value);
     CHECK(walk.inexact || c.model.band == 0 || all_exact(c, x), "a residual forest knows which leaves need the band");
-    CHECK(!walk.inexact || some_inexact, "no leaf needs the band where the box reaches exact leaves only");
+    CHECK(!walk.inexact || some_inexact || narrowed, "no leaf needs the band where a box reaches exact leaves only");
     CHECK(value == scaled_sum(c, x, contest.pair), "the residual forest is worth what the forest is");
     CHECK(covers(value, difference(c, x, contest.pair), shift) ||
               (value >= c.forest.scale.exact_target(c.forest, contest.pair) && cuts_off(c)),
           "the residual forest is worth at least the exact difference, or more than it takes to win");
   }
+  const bool has_sets = std::count(c.forest.ordered.begin(), c.forest.ordered.end(), 0) > 0;
   for (std::size_t n = 0; n < r.nodes.size(); ++n)
-    CHECK(walk.went_left[n] && walk.went_right[n], "every node that is left goes both ways in the box");
-  Flags needed = used;  // what was restricted since then, the caller knows
-  for (std::size_t f = 0; f < needed.size(); ++f) needed[f] |= !restricted[f];
+    CHECK((walk.went_left[n] && walk.went_right[n]) || (narrowed && has_sets),
+          "every node that is left goes both ways in the box");
+  Flags needed = contest.used;  // what was restricted since then, the caller knows
+  for (std::size_t f = 0; f < needed.size(); ++f) needed[f] |= !contest.restricted[f];
   for (const std::size_t x : c.inside(relaxed(c, contest.allowed, needed)))
     CHECK(residual_value(c, r, c.points[x]) == scaled_sum(c, x, contest.pair),
           "restrictions that were not used do not change the residual forest");
   ++counts.residuals;
+}
+
+void build(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
+  // As in a search for an explanation, a change is undone or built upon.
+  if (workshop.outline.now % 2 == 0) workshop.before = contest.allowed;
+  contest.allowed = changed(random, c, workshop.before);
+  contest.pair = random_pair(random, c);
+  contest.restricted = restricted_of(c, contest.allowed);
+  contest.used.assign(contest.restricted.size(), 0);
+  workshop.outliner.follow(workshop.outline, box_of(c, contest.allowed));
+  workshop.outliner.mark(workshop.outline, contest.restricted, contest.used);
+  check_outline(c, workshop.outline, box_of(c, contest.allowed), c.inside(contest.allowed));
+  check_stopped_outline(c, box_of(c, contest.allowed), c.inside(contest.allowed));
+  for (std::size_t t = 0; t < c.forest.roots.size(); ++t)
+    counts.trees_put_back += workshop.outline.now > 1 && workshop.outline.changed[t] == workshop.outline.now &&
+                             workshop.outline.state[t] == workshop.outline.base_state[t];
+  const Outline* outline = &workshop.outline;
+  for (Outline& inner : workshop.inner) {
+    if (random.chance(50)) break;
+    contest.allowed = inside_of(random, c, contest.allowed);
+    workshop.outliner.follow(inner, box_of(c, contest.allowed), *outline, contest.restricted, contest.used);
+    check_outline(c, inner, box_of(c, contest.allowed), c.inside(contest.allowed));
+    outline = &inner;
+  }
+  contest.box = box_of(c, contest.allowed);
+  contest.chained = c.forest.ordered;
+  for (std::size_t f = 0; f < contest.chained.size(); ++f)
+    contest.chained[f] |= c.forest.gapped[f] && !contest.box.missing[f];
+  const bool absorbs = random.chance(50);
+  workshop.builder.build(contest.residual, *outline, contest.pair, nullptr, absorbs);
+  check_stopped(c, *outline, contest.pair, absorbs, contest.residual);
+  check_absorbed(c, *outline, contest.pair, absorbs, contest.residual);
+  check_worth(c, contest, false);
+}
+
+// A residual forest within another: nothing that may be absorbed, nor a gate without a node, is left.
+void narrow(Random& random, const Case& c, Workshop& workshop, Contest& contest) {
+  const Residual around = contest.residual;
+  contest.allowed = inside_of(random, c, contest.allowed);
+  contest.box = box_of(c, contest.allowed);
+  workshop.builder.narrow(contest.residual, around, contest.box, contest.restricted, contest.used);
+  const Residual& r = contest.residual;
+  std::int32_t first = 0;
+  for (const std::int32_t root : r.roots) {
+    CHECK(!is_absorbable(c, r, first, root), "no tree is left that may be absorbed");
+    first = root + 1;
+  }
+  for (std::int32_t g = 0; g < r.n_gates(); ++g)
+    CHECK(std::any_of(r.nodes.begin(), r.nodes.end(), [&](const auto& fork) { return fork.gate == g; }),
+          "a gate that is left has a node");
+  bool some = false;
+  for (std::size_t s = 0; s < r.slot_node.size(); ++s) {
+    const auto was = std::find(around.slot_node.begin(), around.slot_node.end(), r.slot_node[s]);
+    some = some || r.slot_turn[s] != around.slot_turn[was - around.slot_node.begin()];
+  }
+  check_worth(c, contest, true);
+  counts.absorbed_within += some;
+  ++counts.narrowed;
 }
 
 }  // namespace treeproof::testing

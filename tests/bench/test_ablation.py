@@ -20,7 +20,7 @@ def test_its_lines_are_in_the_core_once(technique):
 
 def test_a_technique_that_is_not_known_is_refused_with_those_that_are():
     with pytest.raises(SystemExit, match=r"--without must name some of: moved witnesses, .*Got prayers"):
-        ablation.main(["--without", "groves", "prayers"])
+        ablation.main(["--without", "lanes", "prayers"])
 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path):
