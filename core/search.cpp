@@ -181,8 +181,6 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
 // already, they are the ones kept, and the box is to be split there.
 bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved) {
   Level& here = level(depth);
-  // A proof knows whole boxes only; of several pairs, each has a residual forest of its own.
-  here.narrows = recorder_ == nullptr && pairs.size() == 1;
   if (depth == 0) target_of_query_.reset();
   for (bool again = false;; again = true) {
     if ((*must_stop_)()) {
@@ -203,7 +201,7 @@ bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth,
         finds_witness_around(here, box, pair, target))
       return false;
 
-    const bool in_lanes = here.narrows && Lanes::takes(forest_, here.residual);
+    const bool in_lanes = narrows(pairs) && Lanes::takes(forest_, here.residual);
     Branches branches = improved ? *improved : here.lagrangian.branches(in_lanes ? Parts::kSplits : 1);
     improved = nullptr;
     bool empty = false;
@@ -250,7 +248,7 @@ bool Searcher::close_parts(const Box& box, const Branches& branches, Pair pair, 
 bool Searcher::choose_pair(const Box& box, const std::vector<Pair>& pairs, std::size_t depth, bool again, Pair& chosen,
                            bool& closed) {
   Level& level = this->level(depth);
-  const bool is_within = level.narrows && (depth > 0 || again);
+  const bool is_within = narrows(pairs) && (depth > 0 || again);
   level.outlined = !is_within;
   if (!is_within && !outliner_.follow(level.outline, box, depth == 0 ? outline_ : this->level(depth - 1).outline,
                                       restricted_, outcome_.used, must_stop_)) {

@@ -43,13 +43,15 @@ class Searcher {
     Outline outline;
     Residual residual;
     Residual around;  // one that was
-    bool narrows = false;  // residual forests are made from those around them, not from outlines
     bool outlined = false;  // the outline is that of the box at hand
     Lagrangian lagrangian;
     Parts parts;
   };
 
   std::vector<int> possible_rivals(int label, bool all);
+  // Whether the residual forest of a box is made from the one around it, and lanes take it; else from an outline. A
+  // proof has no absorbed trees, and of several pairs each has residual forests of its own.
+  bool narrows(const std::vector<Pair>& pairs) const { return recorder_ == nullptr && pairs.size() == 1; }
   bool close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved = nullptr);
   bool optimise(Level& level, const Box& box, Pair pair, std::int64_t& target, std::size_t depth, bool improved);
   bool close_parts(const Box& box, const Branches& branches, Pair pair, std::int64_t target, std::size_t depth);

@@ -45,8 +45,8 @@ TECHNIQUES: Mapping[str, Edits] = {
     "local search below the root": [(SEARCH, "outcome_.boxes >= kLocalAfter", "false")],
     "random starts": [(SEARCH, "scatters_ = !scatters_;", "scatters_ = false;")],
     "absorbed trees": [("residual.cpp", "if (!forest_.ordered[f]) return false;", "if (f >= 0) return false;")],
-    "lanes": [(SEARCH, "const bool in_lanes = here.narrows", "const bool in_lanes = false && here.narrows")],
-    "residual forests from those around": [(SEARCH, "= level.narrows && (depth", "= false && level.narrows && (depth")],
+    "lanes": [(SEARCH, "const bool in_lanes = narrows", "const bool in_lanes = false && narrows")],
+    "residual forests from those around": [(SEARCH, "const bool is_within = narrows", "const bool is_within = false && narrows")],
     "further splits in lanes": [("parts.cpp", "kMostSplits = 6", "kMostSplits = Parts::kSplits")],
     "shared prices": [  # each node pays for its own gate only
         ("residual.cpp", "begin + fork.left_end,", "begin + fork.gate + 1,"),
