@@ -516,7 +516,7 @@ void Searcher::suggest(const std::vector<Cell>& point) {
 
 Searcher::Level& Searcher::level(std::size_t depth) {
   while (levels_.size() <= depth)
-    levels_.emplace_back(new Level{{}, {}, {}, false, false, Lagrangian(forest_), Parts(forest_)});
+    levels_.emplace_back(new Level{{}, {}, {}, false, Lagrangian(forest_), Parts(forest_)});
   return *levels_[depth];
 }
 
