@@ -144,12 +144,12 @@ void check_stopped(const Case& c, const Outline& outline, Pair pair, bool absorb
     const bool built = builder.build(residual, outline, pair, &must_stop, absorbs);
     CHECK(built == (most < last), "it stops when it is told to");
     CHECK(polls == std::min(last, most), "and asks once for each part");
+    CHECK(builder.build(residual, outline, pair, nullptr, absorbs), "nobody told it to stop");
+    CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
+    CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
+    CHECK(residual.slot_node == expected.slot_node && residual.gate_slot == expected.gate_slot, "the same splits");
+    CHECK(residual.slot_turn == expected.slot_turn, "the same trees absorbed");
   }
-  CHECK(builder.build(residual, outline, pair, nullptr, absorbs), "nobody told it to stop");
-  CHECK(residual.offset == expected.offset && residual.constants == expected.constants, "the same values");
-  CHECK(residual.roots == expected.roots && residual.features == expected.features, "the same trees");
-  CHECK(residual.slot_node == expected.slot_node && residual.gate_slot == expected.gate_slot, "the same splits");
-  CHECK(residual.slot_turn == expected.slot_turn, "the same trees absorbed");
 }
 
 bool is_absorbable(const Case& c, const Residual& r, std::int32_t first, std::int32_t root) {
