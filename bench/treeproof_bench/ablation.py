@@ -46,7 +46,9 @@ TECHNIQUES: Mapping[str, Edits] = {
     "random starts": [(SEARCH, "scatters_ = !scatters_;", "scatters_ = false;")],
     "absorbed trees": [("residual.cpp", "if (!forest_.ordered[f]) return false;", "if (f >= 0) return false;")],
     "lanes": [(SEARCH, "const bool in_lanes = narrows", "const bool in_lanes = false && narrows")],
-    "residual forests from those around": [(SEARCH, "const bool is_within = narrows", "const bool is_within = false && narrows")],
+    "residual forests from those around": [
+        (SEARCH, "const bool is_within = narrows", "const bool is_within = false && narrows")
+    ],
     "further splits in lanes": [("parts.cpp", "kMostSplits = 6", "kMostSplits = Parts::kSplits")],
     "shared prices": [  # each node pays for its own gate only
         ("residual.cpp", "begin + fork.left_end,", "begin + fork.gate + 1,"),
