@@ -270,6 +270,7 @@ std::int64_t scaled_sum(const Case& c, std::size_t x, Pair pair);
 bool all_exact(const Case& c, std::size_t x);
 void check_scale(Random& random, const Case& c);
 void regression_target_beyond_all_scores(std::int64_t one);
+void check_huge_leaves_reach_far_cuts();
 
 // test_outline.cpp
 void check_outline(const Case& c, const Outline& outline, const Box& box, const std::vector<std::size_t>& inside);

@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   regression_gain_of_the_next_feature();
   regression_target_beyond_all_scores(1);
   regression_target_beyond_all_scores(1 << (Scale::kBits - 1));  // scores that are neither multiplied nor divided
+  check_huge_leaves_reach_far_cuts();
   check_no_trees();
   check_hard_queries();
   check_edge_of_the_band();

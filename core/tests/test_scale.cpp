@@ -139,4 +139,35 @@ void regression_target_beyond_all_scores(std::int64_t one) {
   }
 }
 
+// Where one huge leaf has to reach a cut far beyond the usual ones, it is cut off only as far as it still does: with a
+// finer unit its wins would seem out of reach.
+void check_huge_leaves_reach_far_cuts() {
+  for (const double cut : {1e2, 1023.0, 1024.0, 1025.0, 1e4, 1e8, 1e12, -1e2, -1024.0, -1e8, -1e12}) {
+    Model model;
+    model.vote = Vote::sum;
+    model.n_classes = 2;
+    model.n_cells = {2, 2};
+    model.ordered = {1, 1};
+    model.sums.cut = true;
+    model.sums.start = {0.0};
+    model.sums.cuts = {cut};
+    model.trees = {stump(0, {true, false}, 0, 1)};
+    for (int t = 0; t < 3; ++t) model.trees.push_back(stump(1, {true, false}, 0, 1));
+    for (Tree& tree : model.trees)
+      for (TwinNode& node : tree) {
+        const bool counts = node.feature < 0 && node.scores[0] == 1;
+        node.values = {counts ? (&tree == model.trees.data() ? std::copysign(1e15, cut) : 0.1) : 0.0};
+        node.scores.clear();
+      }
+    score_sums(model, Values::huge);
+    const Case c(std::move(model));
+    CHECK(c.forest.finer.has_value() == (std::fabs(cut) < 1e12), "a finer scale, unless none finer reaches the cut");
+    check_finer_scale(c);
+    for (const int label : {0, 1}) {
+      const Claim claim{ClaimKind::stays, label};
+      check_outcome(c, c.full(), claim, Searcher(c.forest).decide(Box::full(c.forest), claim, {0, 0}, never_stop));
+    }
+  }
+}
+
 }  // namespace treeproof::testing
