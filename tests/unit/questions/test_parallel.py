@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from treeproof.errors import InputError
@@ -40,8 +42,12 @@ def test_what_cannot_be_handed_out_is_an_error_after_all_that_could(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_no_chunk_goes_beyond_a_border(n_jobs):
+    def work(begin, end):
+        time.sleep(0.002)  # workers that need no time are handed chunks before anything is learnt of the last ones
+        return begin, end
+
     borders = [1, 5, 40, 41, 300]
-    found = list(run_chunks(lambda *ends: ends, lambda *ends: ends, 500, n_jobs=n_jobs, shared=True, borders=borders))
+    found = list(run_chunks(work, lambda *ends: ends, 500, n_jobs=n_jobs, shared=True, borders=borders))
     assert [begin for begin, _ in found] == [0, *(end for _, end in found)][: len(found)]
     assert found[-1][1] == 500
     assert {*borders} <= {end for _, end in found}
