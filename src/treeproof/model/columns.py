@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -128,3 +129,12 @@ class Column:
             return abs(value) < _TOO_LARGE and value == int(value)
         # Steps turn whole numbers into floats, and might take those that are rounded for a listed one.
         return abs(value) <= sys.float_info.max and value == float(value)
+
+
+class Columns(tuple[Column, ...]):
+    """The input columns of a model."""
+
+    @cached_property
+    def take_all(self) -> bool:
+        """Whether every finite number may stand in every column."""
+        return all(c.categories is None and (c.low, c.high) == (-math.inf, math.inf) for c in self)

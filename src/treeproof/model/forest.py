@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from treeproof import _core
 from treeproof.errors import ForestFormatError, InputError
-from treeproof.model.columns import LEAF, BoolArray, Column, FloatArray, IntArray, Label, Rows
+from treeproof.model.columns import LEAF, BoolArray, Column, Columns, FloatArray, IntArray, Label, Rows
 from treeproof.model.decision import Member, Sums, Vote, check_vote
 from treeproof.model.floats import FLOATS, FloatName, Floats
 from treeproof.model.labels import find_label
@@ -103,6 +103,7 @@ class Forest:
             self._freeze(name, self.floats.at_most(array) if name == "threshold" else array)
         self._freeze("classes", np.array(self.classes))
         validate(self)
+        object.__setattr__(self, "columns", Columns(self.columns))
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -181,6 +181,8 @@ def plain_name(label: Any) -> Any:
 
 def _written(x: Any) -> tuple[list[Any] | None, list[Any]]:
     """Return the names of columns and what is known of their types."""
+    if type(x) is np.ndarray:
+        return None, []
     if hasattr(x, "iloc") and hasattr(x, "columns"):
         return list(x.columns), list(x.dtypes)
     if hasattr(x, "iloc") and hasattr(x, "index"):  # a Series has one type for all values

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treeproof.errors import InputError
-from treeproof.model.columns import Column, Rows
+from treeproof.model.columns import Column, Columns, Rows
 from treeproof.model.floats import FLOAT32, Floats
 
 
@@ -25,8 +25,8 @@ def as_rows(X: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows
     """
     if isinstance(X, np.ndarray) and hasattr(X, "mask"):  # numpy.ma takes a while to import
         X = np.where(X.mask, np.array(None), X.data)
-    if isinstance(X, np.ndarray) and X.dtype == floats.dtype and _is_clean(X, columns):
-        return X.copy()
+    if isinstance(X, np.ndarray) and (clean := _clean(X, columns, floats)) is not None:
+        return clean
     matrix = as_matrix(X, columns)
     if matrix.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
         lengths = sorted({np.size(row) for row in matrix})
@@ -113,14 +113,15 @@ def as_row(x: Any, columns: Sequence[Column], floats: Floats = FLOAT32) -> Rows:
     return as_rows([x], columns, floats)[0]
 
 
-def _is_clean(X: Rows, columns: Sequence[Column]) -> bool:
-    return (
-        X.ndim == 2
-        and X.shape[1] == len(columns)
-        and all(column.categories is None for column in columns)
-        and bool(np.isfinite(X).all())
-        and _outside(X, columns) is None
-    )
+def _clean(X: Rows, columns: Sequence[Column], floats: Floats) -> Rows | None:
+    """Return a table of finite floats as the model's, where that is all there is to it; None elsewhere."""
+    if X.dtype.kind != "f" or X.ndim != 2 or X.shape[1] != len(columns):
+        return None
+    if not (columns if isinstance(columns, Columns) else Columns(columns)).take_all:
+        return None
+    with contextlib.nullcontext() if X.dtype == floats.dtype else np.errstate(over="ignore"):
+        rows = X.astype(floats.dtype)
+    return rows if np.isfinite(rows).all() else None
 
 
 def _plain(x: Any) -> Any:
@@ -359,29 +360,22 @@ def is_missing(value: Any) -> bool:
     return value is None or gone or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _outside(rows: Rows, columns: Sequence[Column]) -> int | None:
-    """Return a column in which some number is one that the model refuses, or None."""
-    for j, column in enumerate(columns):
-        if (column.low, column.high) != (-math.inf, math.inf):
-            values = rows[:, j]
-            if ((values < column.low) | (values > column.high)).any():
-                return j
-    return None
-
-
 def _refuse_outside(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:
-    j = _outside(rows, columns)
-    if j is None:
-        return
-    column, values = columns[j], rows[:, j]
-    row = int(np.argmax((values < column.low) | (values > column.high)))
-    where = f" in row {row}" if len(rows) > 1 else ""
-    ends = [f"at least {floats.shortest(column.low)}"] if column.low > -math.inf else []
-    ends += [f"at most {floats.shortest(column.high)}"] if column.high < math.inf else []
-    raise InputError(
-        f"Column {column.name!r} must be {' and '.join(ends)}: the model's own predict refuses what its steps make of "
-        f"other numbers. Got {floats.shortest(float(values[row]))}{where}."
-    )
+    for j, column in enumerate(columns):
+        if (column.low, column.high) == (-math.inf, math.inf):
+            continue
+        values = rows[:, j]
+        outside = (values < column.low) | (values > column.high)
+        if not outside.any():
+            continue
+        row = int(np.argmax(outside))
+        where = f" in row {row}" if len(rows) > 1 else ""
+        ends = [f"at least {floats.shortest(column.low)}"] if column.low > -math.inf else []
+        ends += [f"at most {floats.shortest(column.high)}"] if column.high < math.inf else []
+        raise InputError(
+            f"Column {column.name!r} must be {' and '.join(ends)}: the model's own predict refuses what its steps make "
+            f"of other numbers. Got {floats.shortest(float(values[row]))}{where}."
+        )
 
 
 def _refuse_non_finite(rows: Rows, columns: Sequence[Column], floats: Floats) -> None:

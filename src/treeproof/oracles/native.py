@@ -228,7 +228,8 @@ class NativeOracle(PlainOracle, Labels, Proves, DeletesMany, Alters, Inflates):
         free: Sequence[Domain] | None = None,
     ) -> Deletion:
         """Return the features that are left, with the whole loop inside the core."""
-        chosen = [int(f in start) for f in range(self._forest.n_features)]
+        n = self._forest.n_features
+        chosen = [1] * n if len(start) == n else [int(f in start) for f in range(n)]
         box = None if free is None else self._free_box(free)
         found = self._core.delete_features(list(point), label, list(order), chosen, seconds_left(deadline), cancel, box)
         return Deletion(frozenset(found.features), frozenset(found.clauses), found.minimal, found.tally)

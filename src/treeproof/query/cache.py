@@ -70,16 +70,22 @@ class Cache:
         self.oracle = oracle
         self.limited: frozenset[int] = frozenset()
         self.free = forest.full
+        self.has_holes = False
+        self._still: frozenset[int] = frozenset()  # fixed in any case
         if free is not None:
-            self.limited = restricted(forest, free)
-            self.free = tuple(free[f] if f in self.limited else whole for f, whole in enumerate(forest.full))
-        assert all(point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
-        self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
-        self._still = frozenset(f for f in self.limited if len(self.free[f]) == 1)  # fixed in any case
+            self._limit(free)
         # Each with the units in which it differs from the point. Old ones hardly ever settle anything: searches go
         # where nothing is known yet.
         self._witnesses: deque[tuple[int, Refuted]] = deque(maxlen=_RECENT)
         self._cores: deque[tuple[int, Entailed]] = deque(maxlen=_RECENT)
+
+    def _limit(self, free: Sequence[Domain]) -> None:
+        """Let features that are not fixed take these cells only."""
+        self.limited = restricted(self.forest, free)
+        self.free = tuple(free[f] if f in self.limited else whole for f, whole in enumerate(self.forest.full))
+        assert all(self.point[f] in self.free[f] for f in self.limited), "a feature may stay as it is"
+        self.has_holes = any(len(self._filled(f, self.free[f])) > len(self.free[f]) for f in self.limited)
+        self._still = frozenset(f for f in self.limited if len(self.free[f]) == 1)
 
     @cached_property
     def own(self) -> tuple[Domain, ...]:

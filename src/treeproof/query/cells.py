@@ -121,7 +121,7 @@ class CellForest:
     def allows(self, point: Sequence[int], clauses: Iterable[int] | None = None) -> bool:
         """Return whether a point satisfies all constraints between features, or these ones."""
         asked = self.clauses if clauses is None else [self.clauses[c] for c in clauses]
-        return all(any(point[f] in domain for f, domain in clause) for clause in asked)
+        return not asked or all(any(point[f] in domain for f, domain in clause) for clause in asked)
 
     def goes_left(self, node: int, cell: int) -> bool:
         """Return whether a cell of the node's feature goes left at `node`."""

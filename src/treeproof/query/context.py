@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -148,6 +148,8 @@ class Context:
 
     def features(self, features: Iterable[str | int]) -> list[int]:
         """Return the indices of features given by name or index; a group's name stands for its features."""
+        if isinstance(features, tuple | list) and not features:
+            return []
         if not is_list(features):
             got = f"the string {features!r}" if isinstance(features, str) else repr(features)
             raise InputError(f"Features must be a list of names or indices. Got {got}.")
@@ -186,8 +188,10 @@ class Context:
         """Return the constraint, as it was declared, that a clause of the forest over cells comes from."""
         return self.space.constraints[self.space.clauses[clause][0]].text
 
-    def constraints(self, clauses: Iterable[int]) -> tuple[str, ...]:
+    def constraints(self, clauses: Collection[int]) -> tuple[str, ...]:
         """Return the constraints that clauses come from, each once, in the order of their declaration."""
+        if not clauses:
+            return ()
         used = {self.space.clauses[clause][0] for clause in clauses}
         return tuple(self.space.constraints[i].text for i in sorted(used))
 

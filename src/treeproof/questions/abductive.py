@@ -25,6 +25,7 @@ from treeproof.questions.costs import FeatureCosts, make_costs
 from treeproof.questions.memory import Memory
 from treeproof.questions.result import (
     Line,
+    Presented,
     Result,
     Scales,
     as_plain,
@@ -109,7 +110,7 @@ class Abductive(Result):
     label: Label
     rule: tuple[Condition, ...]
     target: Label | None
-    instance: tuple[Value, ...]
+    _instance: Presented
     status: Literal["minimum", "minimal", "sound"]
     n_features: int
     stats: Statistics = field(compare=False)
@@ -132,6 +133,11 @@ class Abductive(Result):
     _scales: Scales | None = field(default=None, repr=False, compare=False)
     _origin: Origin | None = field(default=None, repr=False, compare=False)
     _nearby: Nearby | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def instance(self) -> tuple[Value, ...]:
+        """The row, as people write it."""
+        return self._instance.values
 
     @property
     def nearby(self) -> Nearby | None:
@@ -294,7 +300,7 @@ class Abductive(Result):
         """Return the result as plain data, ready for JSON."""
         beyond = None if self.beyond is None else self.beyond.to_dict()
         plain = {**as_plain(self), **plain_costs(self), **plain_within(self.within), "beyond": beyond}
-        return {"kind": "abductive", **plain}
+        return {"kind": "abductive", **plain, "instance": as_plain(self.instance)}
 
     def to_frame(self) -> Any:
         """Return one line for each condition as a pandas frame.
@@ -547,11 +553,12 @@ def make_abductive(
 ) -> Abductive:
     """Return what was found as a result, with the features' cells, or what these were widened to, as its rule."""
     space, clauses, n_cells = context.space, found.clauses, context.cells.n_cells
-    features = context.units.sorted(context.units.features(found.features))
-    if context.units.groups:  # a feature that has one value says nothing; without groups it would not be there
+    units = context.units
+    features = units.sorted(units.features(found.features))
+    if units.groups:  # a feature that has one value says nothing; without groups it would not be there
         features = tuple(f for f in features if n_cells[f] > 1)
     if widened is None:
-        rule = tuple(space.condition_at(f, instance.point[f]) for f in features)
+        rule = space.conditions_at(features, instance.point)
     else:
         domains, clauses = widened.domains, clauses | widened.clauses
         # A feature that takes all cells could have been dropped, so this is for groups and sets that are not minimal.
@@ -561,11 +568,11 @@ def make_abductive(
     others = [f for f, domain in enumerate(free) if f not in kept and len(domain) < n_cells[f]]
     return Abductive(
         features=features,
-        feature_names=context.unit_names(sorted(context.units.touched(features))),
+        feature_names=context.unit_names(sorted(units.touched(features)) if units.groups else features),
         label=context.labels[instance.label],
         rule=rule,
         target=context.label_of(target),
-        instance=context.present(instance.row),
+        _instance=Presented(partial(context.present, instance.row)),
         status=found.status,
         n_features=space.n_features,
         stats=stats,

@@ -208,6 +208,39 @@ class WitnessResult(Result):
         return self._origin.form.frame([] if found is None else [found], [] if found is None else [self._origin.name])
 
 
+class Presented:
+    """A row as people write it: written when somebody asks for it, which few do who explain many rows."""
+
+    __slots__ = ("_values", "_write")
+
+    def __init__(self, write: Callable[[], tuple[Value, ...]]) -> None:
+        self._write: Callable[[], tuple[Value, ...]] | None = write
+        self._values: tuple[Value, ...] = ()
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values of all columns."""
+        write = self._write
+        if write is not None:
+            self._values = write()
+            self._write = None
+        return self._values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Presented) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Presented.known, (self.values,)
+
+    @staticmethod
+    def known(values: tuple[Value, ...]) -> Presented:
+        """Return a row that is written already."""
+        return Presented(lambda: values)
+
+
 @dataclass(frozen=True, slots=True)
 class Scales:
     """What a plot of a result needs from the space: the result's features, in its order, and the model's columns."""

@@ -89,6 +89,13 @@ def _write(text: str) -> None:
         pass
 
 
+def _is_watched() -> bool:
+    """Return whether the main thread has a terminal to count on."""
+    if not is_drawn_on(sys.stderr) or QUIET in os.environ:
+        return False
+    return threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
 def waiting(text: str | None) -> Iterator[None]:
     """Count the seconds of what is done here on standard error, if that is a terminal, after the first one.
@@ -96,8 +103,7 @@ def waiting(text: str | None) -> Iterator[None]:
     Inside another one, and in other threads than the main one, nothing is said. Without a text nothing is said from
     here on, for somebody who draws a progress bar.
     """
-    seen = is_drawn_on(sys.stderr) and QUIET not in os.environ
-    if not seen or threading.current_thread() is not threading.main_thread():
+    if not _is_watched():
         yield
         return
     _teller.begin(text)
@@ -113,6 +119,8 @@ def counted(text: str) -> Callable[[Callable[Parameters, Answer]], Callable[Para
     def decorate(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         @wraps(function)
         def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+            if not _is_watched():  # short answers take little longer than the manager of a context
+                return function(*args, **kwargs)
             with waiting(text):
                 return function(*args, **kwargs)
 

@@ -101,12 +101,18 @@ class Space:
 
     def condition_at(self, f: int, cell: int) -> Condition:
         """Return the condition that a feature's value is in one cell."""
-        known = self._conditions.get((f, cell))
-        if known is None:
-            if len(self._conditions) >= _MOST_CONDITIONS:
-                self._conditions.clear()
-            known = self._conditions[f, cell] = self.features[f].condition(range(cell, cell + 1))
-        return known
+        return self._conditions.get((f, cell)) or self._make_condition(f, cell)
+
+    def conditions_at(self, features: Sequence[int], point: Cells) -> tuple[Condition, ...]:
+        """Return the conditions that the values of features are in their cells of a point."""
+        known = self._conditions
+        return tuple([known.get((f, point[f])) or self._make_condition(f, point[f]) for f in features])
+
+    def _make_condition(self, f: int, cell: int) -> Condition:
+        if len(self._conditions) >= _MOST_CONDITIONS:
+            self._conditions.clear()
+        made = self._conditions[f, cell] = self.features[f].condition(range(cell, cell + 1))
+        return made
 
     @cached_property
     def _conditions(self) -> dict[tuple[int, int], Condition]:

@@ -10,6 +10,7 @@ import pytest
 
 import treeproof as tp
 from generators import hard_forest
+from treeproof.questions.result import Presented
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_a_bound_short_of_the_best_set_is_told():
         label=1,
         rule=(),
         target=None,
-        instance=(),
+        _instance=Presented.known(()),
         status="minimal",
         n_features=5,
         stats=tp.Statistics("native", 0.0, 0, 0, 0, 0, 0, 0, 0.0, 0.0),

@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import treeproof as tp
@@ -279,6 +280,18 @@ def test_a_reason_is_widened_later_as_at_once():
         assert tp.check(later.certificate(), FOREST)
     with pytest.raises(tp.UnsupportedQueryError, match="not a copy"):
         pickle.loads(pickle.dumps(explainer.abductive(PATIENT))).widened()
+
+
+def test_a_reason_shows_its_own_row_whenever_it_is_asked():
+    explainer, row = tp.Explainer(FOREST), np.array(PATIENT, dtype=np.float32)
+    why, other = explainer.abductive(row), explainer.abductive([*PATIENT[:3], 71])
+    assert why.features == other.features
+    row[:] = 0  # the caller's array may change before the row is written
+    assert why.instance == tuple(map(float, PATIENT))
+    assert why.to_dict()["instance"] == why.instance
+    assert why == explainer.abductive(PATIENT) == pickle.loads(pickle.dumps(why))
+    assert hash(why) == hash(explainer.abductive(PATIENT))
+    assert why != other, "another row"
 
 
 def test_reasons_of_lists_and_audits_can_be_widened_too():
