@@ -157,9 +157,20 @@ inline std::vector<std::vector<Pair>> goals(const Case& c, Claim claim, bool nei
   return found;
 }
 
-// Whether sums of scores show that the pairs are all won (`sign` 1), or may all be won (`sign` -1), at a point.
+// What a finer scale makes of a point, if there is one: a sum of values.
+inline std::int64_t finer_sum(const Case& c, std::size_t x, Pair pair) {
+  std::int64_t sum = 0;
+  for (const std::int32_t leaf : c.forest.leaves(c.points[x])) sum += c.forest.finer->value(c.forest, leaf, pair);
+  return sum;
+}
+
+// Whether sums of scores show that the pairs are all won (`sign` 1), or may all be won (`sign` -1), at a point; values
+// of a finer scale may rule out what scores allow.
 inline bool wins_all(const Case& c, std::size_t x, const std::vector<Pair>& pairs, int sign) {
   return std::all_of(pairs.begin(), pairs.end(), [&](Pair pair) {
+    if (sign < 0 && c.forest.finer && std::abs(pair.winner - pair.loser) == 1 &&
+        finer_sum(c, x, pair) < c.forest.finer->target(c.forest, pair))
+      return false;
     return difference(c, x, pair) >= c.model.least(pair.winner, pair.loser) + sign * c.bands[x];
   });
 }

@@ -193,14 +193,10 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
   Searcher searcher(forest, table);
   const Outcome outcome = searcher.decide(box_of(c, allowed), claim, home, never_stop, &recorder);
   // With cuts, a record names all other classes, and a search without it the neighbours alone. In a band, a record has
-  // neither exact leaves nor pairs of classes that decide by themselves. It never joins trees, as a search without it
-  // does after the first box of a sum and the twelfth of a vote. Other boxes, other cores.
-  const std::uint64_t most_alone = forest.vote == Vote::sum ? 1 : 12;
-  bool same_search = (!forest.sums.cut || forest.n_classes <= 2) && forest.band == 0 && expected.boxes <= most_alone;
-  // Nor does it absorb trees, as a search without it does wherever one splits an ordered feature alone.
-  if (expected.boxes > 1)
-    same_search = same_search && std::count(c.model.ordered.begin(), c.model.ordered.end(), 1) == 0;
-  same_search = same_search && !absorbs(c, forest, box_of(c, allowed), claim);
+  // neither exact leaves nor pairs of classes that decide by themselves. It has no absorbed trees, and makes no
+  // residual forest from the one around, as a search without it does after the first box. Other boxes, other cores.
+  const bool same_search = (!forest.sums.cut || forest.n_classes <= 2) && forest.band == 0 && expected.boxes <= 1 &&
+                           !absorbs(c, forest, box_of(c, allowed), claim);
   CHECK(outcome.status == expected.status &&
             (!same_search || (outcome.witness == expected.witness && outcome.used == expected.used &&
                               outcome.used_clauses == expected.used_clauses && outcome.boxes == expected.boxes)),

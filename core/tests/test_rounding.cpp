@@ -31,11 +31,9 @@ void check_rounding(Random& random, const Case& c) {
       const std::int64_t target = scale.target_in(c.forest, outline, pair);
       CHECK(target >= scale.target(c.forest, pair), "the target of a box is not smaller");
       counts.finer_targets += target > scale.target(c.forest, pair);
-      for (const std::size_t x : c.inside(relaxed(c, allowed, used))) {
-        std::int64_t sum = 0;
-        for (const std::int32_t leaf : c.forest.leaves(c.points[x])) sum += scale.value(c.forest, leaf, pair);
-        CHECK(sum >= target || !takes_label(c, x, pair), "a sum of values below it wins nowhere in the box");
-      }
+      for (const std::size_t x : c.inside(relaxed(c, allowed, used)))
+        CHECK(finer_sum(c, x, pair) >= target || !takes_label(c, x, pair),
+              "a sum of values below it wins nowhere in the box");
     }
 
     Terms terms;

@@ -44,8 +44,7 @@ void check_finer_scale(const Case& c) {
       const std::int64_t target = scale.target(c.forest, pair), exact_target = scale.exact_target(c.forest, pair);
       CHECK(target <= exact_target, "the target with a band is not larger");
       for (std::size_t x = 0; x < c.points.size(); ++x) {
-        std::int64_t sum = 0;
-        for (const std::int32_t leaf : c.forest.leaves(c.points[x])) sum += scale.value(c.forest, leaf, pair);
+        const std::int64_t sum = finer_sum(c, x, pair);
         counts.finer_losses += sum < target;
         CHECK(sum >= target || !takes_label(c, x, pair), "a sum of values below the target wins nowhere");
         CHECK(sum >= exact_target || !all_exact(c, x) || !takes_label(c, x, pair),
