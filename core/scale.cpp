@@ -100,8 +100,7 @@ bool Scale::outweighs_all(const Forest& forest, const std::vector<std::int64_t>&
 
 std::optional<Scale> Scale::finer(const Forest& forest) {
   const Sums& sums = forest.sums;
-  if (forest.vote != Vote::sum || !forest.exponent || !sums.cut || sums.divisor != 1 || sums.sigmoid != 0 ||
-      !sums.members.empty())
+  if (forest.vote != Vote::sum || !forest.exponent || !sums.cut || sums.divisor != 1 || !sums.members.empty())
     return {};
   const auto size = [&](std::int32_t leaf) { return std::fabs(forest.values[static_cast<std::size_t>(leaf)]); };
   const std::vector<double> of_trees = largest_of_trees(forest, 0.0, size);
@@ -140,9 +139,10 @@ std::int32_t Scale::value(const Forest& forest, std::int32_t leaf, Pair pair) co
   return value(score[pair.winner] - score[pair.loser]);
 }
 
+// What `ldexp` loses of numbers that are as small as numbers get does not add up to a unit, in a sum of any number of
+// trees, and sums and targets are whole: none moves across the other.
 std::int32_t Scale::rounded_up(double value) const {
-  const double scaled = std::ceil(std::ldexp(value, *exponent_));  // exact, but for what is smaller than all numbers
-  if (value > 0 && scaled < 1) return 1;
+  const double scaled = std::ceil(std::ldexp(value, *exponent_));
   return static_cast<std::int32_t>(std::clamp(scaled, static_cast<double>(lowest_), static_cast<double>(highest_)));
 }
 
@@ -157,10 +157,8 @@ std::int64_t Scale::scaled_cut(const Forest& forest, Pair pair, double off) cons
   const double scaled = std::ldexp(high, *exponent_), scaled_off = std::ldexp(off, *exponent_);
   if (!(scaled > -kFarCut && scaled_off < kFarCut)) return static_cast<std::int64_t>(-2 * kFarCut);
   if (scaled > kFarCut) return static_cast<std::int64_t>(kFarCut / 2);
-  // Numbers that are smaller than all others once they are scaled are 0 then, and count as 1.
   const auto below = [&](double number) {
-    const double multiple = std::ldexp(number, *exponent_);
-    return static_cast<std::int64_t>(std::floor(multiple)) - (number < 0 && multiple == 0);
+    return static_cast<std::int64_t>(std::floor(std::ldexp(number, *exponent_)));
   };
   return below(high) + below(low) + below(-off);
 }

@@ -33,7 +33,8 @@ inline struct Counts {
                 moved_witnesses = 0, lanes = 0, fewer_in_lanes = 0, lanes_taken = 0, parts = 0, parts_closed = 0,
                 parts_left = 0, parts_split = 0;
   std::uint64_t plain_goals = 0, plain_queries = 0;
-  std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, near_ties = 0, smaller_cores = 0;
+  std::uint64_t queries = 0, entailed = 0, refuted = 0, stopped = 0, split = 0, exact_queries = 0, near_ties = 0,
+                smaller_cores = 0;
   std::uint64_t clause_queries = 0, clauses_needed = 0, tables = 0, records = 0, record_parts = 0;
   std::uint64_t explanations = 0, stopped_explanations = 0, changes = 0, stopped_changes = 0;
   std::uint64_t hittings = 0, hitting_sets = 0, stopped_hittings = 0;
@@ -87,6 +88,7 @@ inline struct Counts {
         {"queries refuted", refuted},
         {"queries stopped", stopped},
         {"queries that split boxes", split},
+        {"queries about sums to be reached", exact_queries},
         {"queries with near-ties", near_ties},
         {"cores below all restrictions", smaller_cores},
         {"queries with clauses", clause_queries},
@@ -282,6 +284,7 @@ bool all_exact(const Case& c, std::size_t x);
 void check_scale(Random& random, const Case& c);
 void regression_target_beyond_all_scores(std::int64_t one);
 void check_huge_leaves_reach_far_cuts();
+void check_huge_scores_reach_far_targets();
 
 // test_outline.cpp
 void check_outline(const Case& c, const Outline& outline, const Box& box, const std::vector<std::size_t>& inside);
@@ -327,6 +330,8 @@ void check_record(const Case& c, const Forest& forest, const Table* table, const
 
 // test_search.cpp
 void check_search(Random& random, const Case& c, Searcher& reused);
+void check_exact_votes(Random& random, const Case& like);
+void check_many_queries(std::uint64_t seed);
 void check_hard_queries();
 void check_moved_witnesses(Random& random, const Case& c);
 void regression_core_of_named_values();

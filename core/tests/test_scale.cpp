@@ -138,6 +138,39 @@ void regression_target_beyond_all_scores(std::int64_t one) {
   }
 }
 
+// Where one class is far in front, the leaf that turns that round must not be cut off short of it.
+void check_huge_scores_reach_far_targets() {
+  constexpr std::int64_t kOne = std::int64_t{1} << 24;
+  for (const std::int64_t far : {100, 1000, 1023, 1025, 5000, 100000}) {
+    for (const bool second : {false, true}) {  // which class is in front
+      Model model;
+      model.vote = Vote::sum;
+      model.n_classes = 2;
+      model.n_cells = {2, 2};
+      model.ordered = {1, 1};
+      model.sums.start = {second ? 0.0 : static_cast<double>(far), second ? static_cast<double>(far) : 0.0};
+      const std::int64_t ahead = second ? -far * kOne : far * kOne;
+      model.theta = {1, -ahead, 1 + ahead, 1};
+      model.trees = {stump(0, {true, false}, 0, 1)};
+      for (int t = 0; t < 4; ++t) model.trees.push_back(stump(1, {true, false}, t % 2, 1 - t % 2));
+      for (Tree& tree : model.trees) {
+        const std::int64_t size = &tree == model.trees.data() ? far : 1;
+        for (TwinNode& node : tree) {
+          for (double& value : node.values) value *= static_cast<double>(size);
+          for (std::int64_t& score : node.scores) score *= size * kOne;
+        }
+      }
+      const Case c(std::move(model));
+      CHECK(cuts_off(c), "one leaf is far larger than the others");
+      for (const int label : {0, 1})
+        for (const ClaimKind kind : {ClaimKind::stays, ClaimKind::never}) {
+          const Claim claim{kind, label};
+          check_outcome(c, c.full(), claim, Searcher(c.forest).decide(Box::full(c.forest), claim, {0, 0}, never_stop));
+        }
+    }
+  }
+}
+
 // Where one huge leaf has to reach a cut far beyond the usual ones, it is cut off only as far as it still does: with a
 // finer unit its wins would seem out of reach.
 void check_huge_leaves_reach_far_cuts() {

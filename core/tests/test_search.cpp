@@ -70,6 +70,68 @@ void check_moved_witnesses(Random& random, const Case& c) {
   }
 }
 
+// Sums of integers that are to be reached all at once, as they are asked for about scores: in sum k, class 0 leads
+// class k by at least what is asked, which changes from one query to the next.
+void check_exact_votes(Random& random, const Case& like) {
+  Model model = like.model;
+  model.vote = Vote::exact;
+  model.band = model.unit = 0;
+  model.exponent = {};
+  model.sums = {};
+  const auto n = static_cast<std::size_t>(model.n_classes);
+  model.theta.assign(n * n, 0);
+  const bool outliers = random.chance(40);
+  for (Tree& tree : model.trees)
+    for (TwinNode& node : tree) {
+      node.exact = true;
+      node.values.assign(n, 0.0);
+      for (std::int64_t& score : node.scores) score = node.feature < 0 ? random.between(-9, 9) : 0;
+      if (outliers && node.feature < 0 && random.chance(10))
+        node.scores[0] *= std::int64_t{1} << random.between(20, 40);
+    }
+  Case c(std::move(model));
+  CHECK(!cuts_off(c), "where others may ask for other targets later, nothing outweighs them all");
+  Searcher searcher(c.forest);
+  const Claim claim{ClaimKind::never, 0};
+  for (int i = 0; i < 4; ++i) {
+    const std::size_t near = static_cast<std::size_t>(random.below(static_cast<int>(c.points.size())));
+    for (std::size_t k = 1; k < n; ++k)
+      c.forest.theta[k] = random.chance(10) ? random.pick(std::vector<std::int64_t>{-(std::int64_t{1} << 50), 1 << 20})
+                                            : c.sums[near][0] - c.sums[near][k] + random.between(-1, 2);
+    const auto reaches = [&](std::size_t x) {
+      for (std::size_t k = 1; k < n; ++k)
+        if (c.sums[x][0] - c.sums[x][k] < c.forest.theta[k]) return false;
+      return true;
+    };
+    const auto reached_in = [&](const Allowed& allowed) {
+      const std::vector<std::size_t> inside = c.inside(allowed);
+      return std::any_of(inside.begin(), inside.end(), reaches);
+    };
+    const Allowed allowed = random_box(random, c, random.between(20, 90));
+    const Outcome outcome = searcher.decide(box_of(c, allowed), claim, random_point(random, allowed), never_stop);
+    CHECK((outcome.status == Status::refuted) == reached_in(allowed),
+          "sums reach what they must somewhere, or nowhere");
+    ++counts.exact_queries;
+    if (outcome.status == Status::refuted) {
+      CHECK(contains(allowed, outcome.witness) && reaches(c.index(outcome.witness)), "the witness reaches it");
+    } else {
+      CHECK(!reached_in(relaxed(c, allowed, outcome.used)), "the restrictions used are enough");
+    }
+  }
+}
+
+// One searcher is asked about many boxes of one forest; `check_case` asks about a few.
+void check_many_queries(std::uint64_t seed) {
+  Random random(seed_of_case = seed);
+  const Case c(random_model(random));
+  Searcher searcher(c.forest);
+  for (int i = 0; i < 80; ++i) {
+    const auto [allowed, claim] = random_query(random, c);
+    const Point home = random_point(random, allowed);
+    check_outcome(c, allowed, claim, searcher.decide(box_of(c, allowed), claim, home, never_stop));
+  }
+}
+
 // Many trees over few cells: features are freed one after the other, and the last proofs take hundreds of boxes, most
 // of which are closed as parts of others, eight at a time.
 void check_hard_queries() {
