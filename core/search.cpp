@@ -181,7 +181,6 @@ std::vector<int> Searcher::possible_rivals(int label, bool all) {
 // already, they are the ones kept, and the box is to be split there.
 bool Searcher::close(Box box, const std::vector<Pair>& pairs, std::size_t depth, const Branches* improved) {
   Level& here = level(depth);
-  if (depth == 0) target_of_query_.reset();
   for (bool again = false;; again = true) {
     if ((*must_stop_)()) {
       outcome_.status = Status::stopped;
@@ -319,9 +318,7 @@ bool Searcher::optimise(Level& level, const Box& box, Pair pair, std::int64_t& t
   const auto narrow = [&](std::int64_t bound) {  // once, and only if the band is more than half of what is missing
     if (narrowed || bound - exact_target >= exact_target - target) return;
     narrowed = true;
-    if (!level.outlined && !target_of_query_) target_of_query_ = this->scale().target_in(forest_, outline_, pair);
-    target =
-        std::max(target, level.outlined ? this->scale().target_in(forest_, level.outline, pair) : *target_of_query_);
+    target = std::max(target, this->scale().target_in(forest_, level.outlined ? level.outline : outline_, pair));
   };
   for (int i = 0; i < most; ++i) {
     if ((*must_stop_)()) {

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "branch_and_bound.hpp"
@@ -97,7 +96,6 @@ class Searcher {
   Recorder* recorder_ = nullptr;
   std::uint64_t next_local_ = 0;  // the work after which there is a local search in the whole box
   bool scatters_ = false;  // the last one started from random cells
-  std::optional<std::int64_t> target_of_query_;  // for the pair at hand in all of its box, with a band of its own
   Residual whole_;  // of the whole box, once it is needed
   Pair whole_pair_{-1, -1};  // of which pair
   std::vector<std::int32_t> leaves_;  // of the last point evaluated

@@ -26,8 +26,8 @@ inline std::uint64_t seed_of_case = 0;
 
 inline struct Counts {
   std::uint64_t cases = 0, mean_votes = 0, sums = 0, members = 0, whole_votes = 0, labels = 0, boxes = 0,
-                scaled_values = 0, outliers = 0, finer_scales = 0, finer_losses = 0, finer_targets = 0, outlines = 0,
-                outlines_stopped = 0, residuals = 0;
+                scaled_values = 0, outliers = 0, finer_scales = 0, finer_losses = 0, finer_targets = 0,
+                rounded_sums = 0, outlines = 0, outlines_stopped = 0, residuals = 0;
   std::uint64_t narrow_bands = 0, never_wins = 0, trees_put_back = 0, narrowed = 0, absorbed = 0, absorbed_within = 0;
   std::uint64_t bounds = 0, closings = 0, closed = 0, fixings = 0, empty_fixings = 0, local_searches = 0, trails = 0,
                 moved_witnesses = 0, lanes = 0, fewer_in_lanes = 0, lanes_taken = 0, parts = 0, parts_closed = 0,
@@ -61,6 +61,7 @@ inline struct Counts {
         {"scales of values", finer_scales},
         {"sums of values below their target", finer_losses},
         {"their targets with a band of the box", finer_targets},
+        {"pairs of sums that are rounded", rounded_sums},
         {"residual forests", residuals},
         {"bands narrower than the forest's", narrow_bands},
         {"pairs lost by the model's own sums", never_wins},

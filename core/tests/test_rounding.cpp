@@ -4,6 +4,27 @@
 
 namespace treeproof::testing {
 
+// What the model's own additions at a point are off, each by itself [Knuth, TAOCP 2, 4.2.2], and its divisions; of the
+// sums that a pair compares.
+template <typename Number>
+double errors_at(const Case& c, std::size_t x, Pair pair) {
+  const Sums& sums = c.forest.sums;
+  double errors = 0;
+  for (const int k : sums.cut ? std::vector<int>{0} : std::vector<int>{pair.winner, pair.loser}) {
+    auto sum = static_cast<Number>(sums.start[k]);
+    for (const TwinNode* leaf : c.leaves[x]) {
+      const auto term = static_cast<Number>(leaf->values[k]);
+      const Number next = sum + term, part = next - sum;
+      errors += std::fabs(static_cast<double>((sum - (next - part)) + (term - part)));
+      sum = next;
+    }
+    const auto divisor = static_cast<Number>(sums.divisor), quotient = sum / divisor;
+    if (std::isnormal(quotient))  // others are off by less than a unit of scores, which a band has in it anyway
+      errors += std::fabs(static_cast<double>(std::fma(quotient, divisor, -sum)));
+  }
+  return errors;
+}
+
 void check_rounding(Random& random, const Case& c) {
   if (c.model.n_classes < 2 || c.model.band == 0) return;
   for (int i = 0; i < 3; ++i) {
@@ -21,6 +42,13 @@ void check_rounding(Random& random, const Case& c) {
     CHECK(band <= c.model.band, "a band of a box is not wider than that of the forest");
     counts.narrow_bands += band < c.model.band;
     CHECK(is_subset(used, restricted), "only restrictions can be used");
+    const double off = error_in(c.forest, outline, pair);
+    for (const std::size_t x : c.inside(relaxed(c, allowed, used))) {
+      if (!std::isfinite(off)) break;
+      const double errors = c.forest.sums.single ? errors_at<float>(c, x, pair) : errors_at<double>(c, x, pair);
+      CHECK(errors <= off, "sums are off by no more than is said of the box");
+      counts.rounded_sums += errors > 0;
+    }
     const std::int64_t least = c.model.least(pair.winner, pair.loser);
     for (const std::size_t x : c.inside(relaxed(c, allowed, used)))
       CHECK(!takes_label(c, x, pair) || difference(c, x, pair) >= least - band,

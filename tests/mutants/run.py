@@ -49,7 +49,7 @@ LISTED = Path(__file__).with_name("equivalent.toml")
 CORE = (
     *("box.hpp", "scale.hpp", "scale.cpp", "forest.hpp", "forest.cpp", "residual.cpp", "lagrangian.hpp"),
     *("lagrangian.cpp", "branch_and_bound.hpp", "branch_and_bound.cpp", "search.cpp", "deletion.cpp", "inflation.cpp"),
-    *("clauses.cpp", "table.cpp", "local_search.cpp", "tally.hpp", "parts.cpp"),
+    *("clauses.cpp", "table.cpp", "local_search.cpp", "tally.hpp", "parts.cpp", "rounding.cpp", "trail.cpp"),
 )
 
 PROPERTY, UNIT = "tests/property/test_", "tests/unit/"
