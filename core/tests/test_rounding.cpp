@@ -25,6 +25,39 @@ double errors_at(const Case& c, std::size_t x, Pair pair) {
   return errors;
 }
 
+double errors_at(const Case& c, std::size_t x, Pair pair) {
+  return c.forest.sums.single ? errors_at<float>(c, x, pair) : errors_at<double>(c, x, pair);
+}
+
+// Two trees of one leaf each, the second of which is just above a power of two, and the first nearly half of what its
+// last place is worth: the addition is off by nearly all that a float operation may be, and the division adds to that.
+void check_rounding_of_quotients() {
+  double most = 0;
+  for (int i = 0; i < 300; ++i) {
+    Model model;
+    model.vote = Vote::sum;
+    model.n_classes = 2;
+    model.n_cells = {2};
+    model.ordered = {1};
+    model.sums.start = {0.0, 0.0};
+    model.sums.divisor = i % 2 == 0 ? 3 : 7;
+    for (const double value : {0.49 * 0x1p-52, 1 + i * 0x1p-52}) {
+      TwinNode leaf;
+      leaf.values = {value, 0.0};
+      model.trees.push_back({leaf});
+    }
+    score_sums(model, Values::fractions);
+    const Case c(std::move(model));
+    Outliner outliner(c.forest);
+    Outline outline;
+    outliner.follow(outline, Box::full(c.forest));
+    const double errors = errors_at(c, 0, {0, 1}), off = error_in(c.forest, outline, {0, 1});
+    CHECK(errors <= off, "sums and quotients are off by no more than is said");
+    most = std::max(most, errors);
+  }
+  CHECK(most > 1.2 * 0x1p-53, "some are off by more than one operation may be");
+}
+
 void check_rounding(Random& random, const Case& c) {
   if (c.model.n_classes < 2 || c.model.band == 0) return;
   for (int i = 0; i < 3; ++i) {
@@ -45,7 +78,7 @@ void check_rounding(Random& random, const Case& c) {
     const double off = error_in(c.forest, outline, pair);
     for (const std::size_t x : c.inside(relaxed(c, allowed, used))) {
       if (!std::isfinite(off)) break;
-      const double errors = c.forest.sums.single ? errors_at<float>(c, x, pair) : errors_at<double>(c, x, pair);
+      const double errors = errors_at(c, x, pair);
       CHECK(errors <= off, "sums are off by no more than is said of the box");
       counts.rounded_sums += errors > 0;
     }
