@@ -68,7 +68,7 @@ bool Terms::never_wins(Pair pair) const {
 double error_in(const Forest& forest, const Outline& outline, Pair pair) {
   const Sums& sums = forest.sums;
   const bool known = forest.exponent && sums.sigmoid == 0 && sums.members.empty() && sums.divisor <= 0x1p32;
-  if (!known || (sums.cut && (sums.divisor != 1 || !forest.are_rivals(pair.winner, pair.loser))))
+  if (!known || (sums.cut && !forest.are_rivals(pair.winner, pair.loser)))
     return std::numeric_limits<double>::infinity();
   std::vector<int> classes{0};  // of the sums that matter
   if (!sums.cut) classes = {pair.winner, pair.loser};

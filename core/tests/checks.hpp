@@ -277,6 +277,7 @@ void check_box(Random& random, const Case& c);
 // test_rounding.cpp
 void check_rounding(Random& random, const Case& c);
 void check_rounding_of_quotients();
+void check_rounding_before_softmax();
 
 // test_scale.cpp
 bool cuts_off(const Case& c);

@@ -225,7 +225,10 @@ inline Sums random_sums(Random& random, Values kind, int n_classes) {
     sums.softmax = false;
     sums.sigmoid = random.pick(std::vector<double>{1, 0.3, 4});
   }
-  if (!sums.softmax && !plain && random.chance(40)) sums.divisor = random.pick(std::vector<double>{2, 3, 7, 0.5, 1000});
+  const std::vector<double> divisors{2, 3, 7, 0.5, 1000};
+  if (!sums.softmax && !plain && random.chance(40)) sums.divisor = random.pick(divisors);
+  Random apart = random;
+  if (sums.softmax && apart.chance(40)) sums.divisor = apart.pick(divisors);
   for (int k = sums.cut ? 1 : n_classes; k > 0; --k) {
     const double far = random.chance(15) ? 1000 : 1;  // beyond what trees can change
     double start = random.between(-8, 8) / (eighths || random.chance(50) ? 8.0 : 7.0) * far;
@@ -351,7 +354,7 @@ inline void score_sums(Model& model, Values kind) {
   double band = scaled(8 * static_cast<double>(n_trees + 2) * unit * largest) + static_cast<double>(n_trees + 8);
   const double smallest = sums.single || some_single ? 0x1p-149 : 0x1p-1074;
   band += scaled(8 * std::max(1.0, sums.divisor) * smallest * (1 + 8 * static_cast<double>(sums.members.size())));
-  if (sums.softmax) band += scaled(32 * unit);
+  if (sums.softmax) band += scaled(32 * unit * std::max(1.0, sums.divisor));
   if (sums.sigmoid != 0) {  // see treeproof.model.sigmoid; where that is almost flat, nothing is trusted
     const double times = sums.sigmoid / sums.divisor, most_flat = times * largest;
     band += most_flat > 32 ? 0x1p50 : scaled(unit * (8 * (1 + std::exp(most_flat)) + 4 * most_flat + 20) / times);

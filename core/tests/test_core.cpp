@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
   check_huge_scores_reach_far_targets();
   check_no_trees();
   check_rounding_of_quotients();
+  check_rounding_before_softmax();
   check_hard_queries();
   check_edge_of_the_band();
   check_largest_prices();
