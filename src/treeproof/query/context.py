@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -101,8 +101,10 @@ class Context:
             )
         return Instance(row, point, self._label(point), origin=origin)
 
-    def _label(self, point: Cells) -> int:
-        return self.oracle.label(point) if isinstance(self.oracle, Labels) else self.cells.label(point)
+    @cached_property
+    def _label(self) -> Callable[[Cells], int]:
+        """What finds the label of a point soonest."""
+        return self.oracle.label if isinstance(self.oracle, Labels) else self.cells.label
 
     def claim(self, instance: Instance, target: Any = None) -> Claim:
         """Return the claim that the prediction stays, or that it never becomes `target`."""
@@ -226,7 +228,7 @@ class Context:
             ordering = self._by_gain(instance, deadline)
         else:
             ordering = sorted(self.units.everything)
-        last = list(dict.fromkeys(self.units.of[f] for f in self.features(prefer)))
+        last = list(dict.fromkeys([self.units.of[f] for f in self.features(prefer)]))
         if not last:
             return ordering
         return [f for f in ordering if f not in last] + last[::-1]

@@ -384,6 +384,8 @@ def make_plan(
     def orders(instance: Instance, deadline: float | None) -> Orders:
         first = of_all or context.order(order, preferred, instance, deadline)
         yield first
+        if tries == 1:
+            return
         n_others = len(first) - len(context.units.touched(preferred))
         yield from (shuffled(first[:n_others], seed) + first[n_others:] for seed in range(1, tries))
 
@@ -403,6 +405,8 @@ class Why:
         self, instance: Instance, cancel: Cancel | None = None, memory: Memory[Search] | None = None
     ) -> Abductive:
         """Return the explanation of one row; see `explain`."""
+        if self.ball is None:
+            return explain(self.context, instance, self.plan, self.timeout, cancel, memory)
         start = time.monotonic()
         nearby = self.context.near(instance, self.ball)
         return explain(self.context, nearby, self.plan, seconds_after(self.timeout, start), cancel, memory)
@@ -514,8 +518,9 @@ def _search(context: Context, instance: Instance, plan: Plan, timeout: float | N
         minimum = minimum_abductive(cache, first, plan.costs.units)
         found, bound = minimum.found, minimum.bound * plan.costs.unit
         cheapest = Cheapest(plan.costs.by_feature(context.units), tuple(c.witness for c in minimum.others))
-    limit = work_limit(cache, plan.inflate)
-    widened = widen_values(cache, found.features, first, limit) if plan.inflate else None
+    widened = None
+    if plan.inflate:
+        widened = widen_values(cache, found.features, first, work_limit(cache, plan.inflate))
     if plan.inflate == "unions" and widened is not None:
         widened = unite(cache, widened, [unit for unit in first if unit in found.features])
     late = cache.deadline is not None and time.monotonic() >= cache.deadline

@@ -37,6 +37,8 @@ def make_costs(
     context: Context, minimum: bool, cost: Mapping[str | int, Any] | None, prefer: Sequence[str | int]
 ) -> FeatureCosts | None:
     """Return the costs to minimise, or None if no minimum is asked for; features without a stated cost have cost 1."""
+    if minimum is False and cost is None:
+        return None
     require_bool("minimum", minimum)
     if minimum and prefer:
         raise InputError(

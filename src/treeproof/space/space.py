@@ -125,8 +125,9 @@ class Space:
     def cells(self, row: Rows) -> Cells:
         """Return the cell of each feature in which a row lies."""
         values = np.asarray(row).tolist()  # Python's own floats: indexing an array costs more than the search
-        if self._whole is not None and not math.isnan(sum(values)):
-            return tuple(map(bisect_left, self._whole, values))
+        whole = self._whole
+        if whole is not None and not math.isnan(sum(values)):
+            return tuple(map(bisect_left, whole, values))
         return tuple(feature.cell(values) for feature in self.features)
 
     def cells_of(self, rows: Rows) -> Iterator[Cells]:
